@@ -1,0 +1,56 @@
+"""The command line, `fenster`. Commands only parse, call the library and print.
+
+Errors of the user's making are printed without a traceback and end with exit code 2; `--debug` shows where
+they came from.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from cyclopts import App, CycloptsError
+from rich.console import Console
+from rich.markup import escape
+
+from fenster import __version__
+from fenster.cli import bench, data, prepare
+from fenster.errors import FensterError
+
+app = App(
+    name="fenster",
+    version=__version__,
+    help="Document-level machine translation with window attention.\n\n"
+    "`--debug` anywhere shows the traceback of an error.",
+    help_format="markdown",
+)
+app.command(data.import_corpus, name="import")
+app.command(data.app)
+app.command(prepare.prepare)
+app.command(bench.app)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The console entry point."""
+    tokens = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in tokens
+    tokens = [token for token in tokens if token != "--debug"]
+    errors = Console(stderr=True, soft_wrap=True, highlight=False)
+    try:
+        app(tokens, exit_on_error=False, print_error=True, result_action="return_value")
+    except CycloptsError:
+        sys.exit(2)
+    except FensterError as error:
+        if debug:
+            raise
+        errors.print(f"[bold red]error:[/] {escape(str(error))}")
+        sys.exit(2)
+    except KeyboardInterrupt:
+        if debug:
+            raise
+        errors.print("[bold red]interrupted[/]; nothing half-written was left behind")
+        sys.exit(130)
+    except BrokenPipeError:
+        # Whoever read our output (head, less) has seen enough.
+        sys.stderr.close()
+        sys.exit(0)

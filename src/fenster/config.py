@@ -1,0 +1,195 @@
+"""Configuration: frozen pydantic models that refuse unknown keys, read from YAML.
+
+`load` reports every fault at once, each with its path in the file and, for a misspelt key, the key that was
+probably meant. `--set a.b=value` overrides go through the same checks.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar, get_args
+
+import yaml
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from fenster.corpus import FORMATS
+from fenster.errors import ConfigError
+
+
+class Config(BaseModel):
+    """Base of every configuration: immutable, no unknown keys, field texts double as documentation."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+AnyConfig = TypeVar("AnyConfig", bound=Config)
+
+
+def _as_list(value: object) -> object:
+    return [value] if isinstance(value, str | Path | dict) else value
+
+
+class CorpusConfig(Config):
+    """Where documents are read from: `paths` in the order the format wants them. A plain string is one path."""
+
+    paths: Annotated[tuple[Path, ...], BeforeValidator(_as_list), Field(min_length=1)]
+    """One path, or a list; relative to the current folder."""
+    format: str | None = None
+    """One of `fenster import --help`'s formats; guessed from the names if left out."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, value: object) -> object:
+        return {"paths": [value]} if isinstance(value, str | Path) else value
+
+    @field_validator("format")
+    @classmethod
+    def _known(cls, value: str | None) -> str | None:
+        if value is not None and value not in FORMATS:
+            raise ValueError(f"no format is called {value!r}; there are: {', '.join(FORMATS)}")
+        return value
+
+
+class TokenizerConfig(Config):
+    """Joint BPE over both languages (sentencepiece)."""
+
+    model: Path | None = None
+    """Take this trained model instead of learning one; the settings below are then not used."""
+    vocab_size: int = Field(default=15_000, ge=300)
+    """15k as in the paper's NEWS and TED; 32k for large corpora."""
+    sample: int = Field(default=1_000_000, ge=1)
+    """Learn from at most this many sentences (both sides together), drawn evenly; bounds memory."""
+    character_coverage: float = Field(default=1.0, gt=0, le=1)
+    """Share of characters that get a piece of their own; the rest is spelt in bytes, never lost."""
+    seed: int = 1
+
+
+class FilterConfig(Config):
+    """What is taken out of the *training* documents; everything taken out is counted in the manifest."""
+
+    empty: bool = True
+    """Pairs with an empty side."""
+    max_tokens: int | None = Field(default=None, ge=1)
+    """Pairs with more tokens than this on a side."""
+    max_ratio: float | None = Field(default=None, gt=1)
+    """Pairs where one side has more than this many times the tokens of the other ; pairs of up
+    to 10 tokens a side are spared, since short sentences vary more."""
+    held_out: Annotated[tuple[CorpusConfig, ...], BeforeValidator(_as_list)] = ()
+    """Pairs that occur in these corpora, letter case aside (how ContraPro's segments are kept out)."""
+    bad_text: Literal["error", "remove"] = "error"
+    """Control characters or reserved symbols in the text: stop with file and line, or take the pair out. With
+    `remove` they stay in test sets, where nothing may go missing, and are counted there."""
+    after_removal: Literal["cut", "join", "drop"] = "cut"
+    """cut: the document ends there and a new one begins, so that neighbours in training were neighbours in
+    the text; join: close the gap; drop: take the whole document out (the strict reading)."""
+
+
+class PrepareConfig(Config):
+    """`fenster prepare`: raw parallel documents to memory-mapped token ids."""
+
+    output: Path
+    """The folder to make."""
+    splits: dict[str, Annotated[tuple[CorpusConfig, ...], BeforeValidator(_as_list)]]
+    """Corpora by split; `train` and `valid` are used in training, any other name is a test set."""
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    filters: FilterConfig = FilterConfig()
+    max_sentence_tokens: int = Field(default=1000, ge=1)
+    """No sentence of any split may have more tokens than this on a side; stop with file and line. In
+    training data `filters.max_tokens` takes long pairs out instead."""
+    ratio_limit: int = Field(default=1000, ge=1)
+    """train_ratio is averaged over parts of at most this many target tokens (SPEC 4.3 item 21)."""
+    workers: int | None = Field(default=None, ge=1)
+    """Encoding processes; all cores if left out."""
+
+    @field_validator("splits")
+    @classmethod
+    def _has_train(cls, splits: dict[str, tuple[CorpusConfig, ...]]) -> dict[str, tuple[CorpusConfig, ...]]:
+        if "train" not in splits:
+            raise ValueError("a split called 'train' is needed: the tokenizer is learned from it")
+        for name in splits:
+            if not name.replace("-", "").replace("_", "").isalnum():
+                raise ValueError(f"split name {name!r} must be letters, digits, - and _ (it names a folder)")
+        return splits
+
+
+def load(path: Path, model: type[AnyConfig], overrides: Sequence[str] = ()) -> AnyConfig:
+    """Read and check a YAML config; `overrides` are `a.b=value`, the value in YAML."""
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError("no such config file", path=path, fix="see the examples in configs/") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        raise ConfigError(
+            f"not YAML: {getattr(error, 'problem', error)}", path=path, line=mark.line + 1 if mark else None
+        ) from None
+    data = {} if data is None else data
+    if not isinstance(data, dict):
+        raise ConfigError(f"holds a {type(data).__name__}", path=path, expected="keys and values")
+    for override in overrides:
+        _override(data, override)
+    return check(data, model, path)
+
+
+def _override(data: dict[str, Any], override: str) -> None:
+    key, equals, text = override.partition("=")
+    if not equals:
+        raise ConfigError(f"cannot read --set {override!r}", expected="--set a.b=value")
+    *parents, last = key.split(".")
+    for name in parents:
+        data = data.setdefault(name, {})
+        if not isinstance(data, dict):
+            raise ConfigError(f"--set {override!r}: {name!r} has no keys below it")
+    data[last] = yaml.safe_load(text)
+
+
+def check(data: dict[str, Any], model: type[AnyConfig], path: Path | None = None) -> AnyConfig:
+    """`data` as a checked config; all faults in one error."""
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        faults = [_describe(fault, model) for fault in error.errors(include_url=False)]
+        raise ConfigError(
+            f"{len(faults)} fault(s) in the configuration:\n  " + "\n  ".join(faults),
+            path=path,
+            fix="correct them; the commented files in configs/ show every key",
+        ) from None
+
+
+def _describe(fault: Any, model: type[BaseModel]) -> str:
+    where = ".".join(str(part) for part in fault["loc"])
+    if fault["type"] != "extra_forbidden":
+        given = "" if fault["type"] == "missing" else f" (got {fault['input']!r})"
+        return f"{where}: {fault['msg']}{given}"
+    known = _keys_at(model, fault["loc"][:-1])
+    close = difflib.get_close_matches(str(fault["loc"][-1]), known, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else f"; known keys: {', '.join(known)}" if known else ""
+    return f"{where}: unknown key{hint}"
+
+
+def _keys_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
+    """The keys that the model allows at `location`, as far as it can be told."""
+    current: Any = model
+    for part in location:
+        if isinstance(current, type) and issubclass(current, BaseModel) and part in current.model_fields:
+            current = current.model_fields[str(part)].annotation
+        found = _models(current)
+        current = found[0] if found else current
+    is_model = isinstance(current, type) and issubclass(current, BaseModel)
+    return list(current.model_fields) if is_model else []
+
+
+def _models(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in get_args(annotation) for model in _models(part)]

@@ -1,0 +1,82 @@
+"""What a corpus format is: a reader over some paths, and for some formats a writer.
+
+A reader streams `ParallelDocument`s and raises `InputError` naming file and line. `pair` holds the checks
+that every format shares, so that no reader repeats them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fenster.corpus.files import TextFiles
+from fenster.corpus.text import normalise
+from fenster.document import Document, ParallelDocument, Segment
+from fenster.errors import InputError
+
+Reader = Callable[[Sequence[Path], TextFiles], Iterator[ParallelDocument]]
+Writer = Callable[[Iterable[ParallelDocument], Sequence[Path]], int]
+
+
+@dataclass(frozen=True)
+class Format:
+    """One corpus format. `paths` names its files in order, for help and errors; a trailing `...` means
+    that the last kind may repeat, `[name]` that it may be left out."""
+
+    name: str
+    paths: tuple[str, ...]
+    read: Reader
+    write: Writer | None = None
+    about: str = ""
+
+    def check(self, paths: Sequence[Path]) -> None:
+        least = sum(not name.startswith("[") for name in self.paths)
+        most = None if self.paths[-1].endswith("...]") else len(self.paths)
+        if len(paths) < least or (most is not None and len(paths) > most):
+            raise InputError(
+                f"format {self.name!r} got {len(paths)} path(s): {', '.join(map(str, paths)) or 'none'}",
+                expected=" ".join(self.paths),
+                fix="give the files in that order, or another --format",
+            )
+
+
+def pair(
+    id: str,
+    source: Sequence[Segment],
+    target: Sequence[Segment],
+    *,
+    path: Path,
+    lines: Sequence[int],
+    references: Sequence[Sequence[Segment]] = (),
+    target_path: Path | None = None,
+) -> ParallelDocument:
+    """A checked parallel document: equal segment counts, text on every side."""
+    id, line = normalise(id), lines[0] if lines else None
+    sides = [("source", source), ("target", target), *(("reference", side) for side in references)]
+    for name, side in sides[1:]:
+        if len(side) != len(source):
+            raise InputError(
+                f"document {id!r} has {len(source)} source but {len(side)} {name} segments"
+                + (f" (in {target_path})" if target_path else ""),
+                path=path,
+                line=line,
+                expected="one target segment for each source segment",
+                fix="align the two sides first; an untranslated segment is an empty one, not a missing one",
+            )
+    for name, side in sides:
+        if not any(segment.text for segment in side):
+            raise InputError(
+                f"document {id!r} is empty on the {name} side",
+                path=path,
+                line=line,
+                expected="text in at least one segment of every side",
+                fix="remove the document from both sides, or restore its text",
+            )
+    return ParallelDocument(
+        Document(id, tuple(source)),
+        Document(id, tuple(target)),
+        tuple(Document(id, tuple(side)) for side in references),
+        str(path),
+        lines,
+    )

@@ -1,0 +1,182 @@
+"""Contrastive test sets in ContraPro's JSON form: each item in context, with its wrong variants.
+
+Context comes from the documents the items were cut from (`documents/<year>/<name>.<language>`, one segment a
+line, found by document and segment id; before *and* after the item), or, where a set carries it itself, from
+the keys `src context` and `ref context`. Context lines that do not exist (document start or end) are left
+out, not invented.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from fenster.corpus.base import pair
+from fenster.corpus.files import TextFiles
+from fenster.corpus.folder import LANGUAGES
+from fenster.corpus.text import normalise
+from fenster.document import ParallelDocument, Segment
+from fenster.errors import InputError
+
+
+@dataclass(frozen=True)
+class ContrastiveItem:
+    """A segment in context whose true translation must score above the contrastive ones.
+
+    `document` holds left context, the item itself at `index`, right context, both sides gold.
+    """
+
+    document: ParallelDocument
+    index: int
+    contrastive: tuple[str, ...]
+    record: Mapping[str, Any]
+
+    def variant(self, number: int) -> list[str]:
+        """The target side with contrastive variant `number` in place of the true segment."""
+        texts = self.document.target.texts
+        texts[self.index] = self.contrastive[number]
+        return texts
+
+
+class Documents:
+    """The folder of ContraPro's documents: segment lists of both sides, the latest few kept in memory."""
+
+    def __init__(self, folder: Path, languages: tuple[str, str] = LANGUAGES) -> None:
+        if not folder.is_dir():
+            raise InputError(
+                "no such folder",
+                path=folder,
+                expected="documents/<year>/<name>.en and .de",
+                fix="write it from OPUS OpenSubtitles with `fenster import --to folder`",
+            )
+        self._folder, self._languages = folder, languages
+        self._lines = lru_cache(maxsize=64)(self._load)
+
+    def _load(self, path: Path) -> list[str]:
+        return [normalise(text) for _, text in TextFiles().lines(path)]
+
+    def around(self, name: str, segment: int, left: int, right: int) -> tuple[list[list[str]], list[list[str]]]:
+        """(left context, right context) of segment `segment` (from 1), each as [source, target] lists."""
+        stem = name.rsplit(".", 1)[0] if name.endswith(tuple(f".{code}" for code in self._languages)) else name
+        sides = []
+        for code in self._languages:
+            path = self._folder / stem.split("_", 1)[0] / f"{stem}.{code}"
+            lines = self._lines(path)
+            if not 1 <= segment <= len(lines):
+                raise InputError(
+                    f"has {len(lines)} segments, but an item is segment {segment}",
+                    path=path,
+                    fix="check that the documents are from the release the test set was made of",
+                )
+            sides.append(lines)
+        before = [lines[max(0, segment - 1 - left) : segment - 1] for lines in sides]
+        after = [lines[segment : segment + right] for lines in sides]
+        return before, after
+
+
+def read_items(
+    path: Path,
+    files: TextFiles,
+    *,
+    documents: Documents | None = None,
+    left: int = 1,
+    right: int = 0,
+) -> Iterator[ContrastiveItem]:
+    """Stream the items of a contrastive set with up to `left` and `right` segments of context."""
+    if right and documents is None:
+        raise InputError(
+            f"right context of {right} was asked for, but without the documents there is only left context",
+            path=path,
+            fix="give the documents folder, or a right context of 0",
+        )
+    for number, (line, record) in enumerate(_objects(path, files), start=1):
+        yield _item(record, path, line, number, documents, left, right)
+
+
+def _item(
+    record: dict[str, Any],
+    path: Path,
+    line: int,
+    number: int,
+    documents: Documents | None,
+    left: int,
+    right: int,
+) -> ContrastiveItem:
+    for key in ("src segment", "ref segment", "errors"):
+        if key not in record:
+            raise InputError(f"item {number} has no {key!r}", path=path, line=line, expected="ContraPro's JSON")
+    name = str(record.get("document id") or number)
+    if documents is not None:
+        if "document id" not in record or "segment id" not in record:
+            raise InputError(
+                f"item {number} has no 'document id' and 'segment id' to look its context up by",
+                path=path,
+                line=line,
+                fix="leave the documents folder out to use the context inside the file",
+            )
+        before, after = documents.around(name, int(record["segment id"]), left, right)
+    else:
+        sides = [list(map(normalise, record.get(key) or [])) for key in ("src context", "ref context")]
+        kept = min(left, *map(len, sides))
+        before, after = [side[len(side) - kept :] for side in sides], [[], []]
+    segment_id = str(record.get("segment id", ""))
+    source, target = (
+        [*map(Segment, before[i]), Segment(normalise(record[key]), segment_id), *map(Segment, after[i])]
+        for i, key in enumerate(("src segment", "ref segment"))
+    )
+    return ContrastiveItem(
+        pair(name, source, target, path=path, lines=[line] * len(source)),
+        len(before[0]),
+        tuple(normalise(error["contrastive"]) for error in record["errors"]),
+        record,
+    )
+
+
+def read_contrapro(paths: Sequence[Path], files: TextFiles) -> Iterator[ParallelDocument]:
+    """`json [documents]`: each item as a small document, up to 4 segments of context each side."""
+    documents = Documents(paths[1]) if len(paths) == 2 else None
+    around = 4 if documents else 0
+    for item in read_items(paths[0], files, documents=documents, left=4, right=around):
+        yield item.document
+
+
+def _objects(path: Path, files: TextFiles) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(line it begins at, object) for the objects of a JSON list, without holding the whole list."""
+    decoder = json.JSONDecoder()
+    buffer, begin, opened, closed, number = "", 1, False, False, 0
+    for number, line in files.lines(path):
+        if not buffer:
+            begin = number
+        buffer += line + "\n"
+        # Decode only where an object can end, so that a long one is not tried anew at each of its lines.
+        if not line.rstrip().endswith(("}", ",", "]", "[")):
+            continue
+        at = 0
+        while True:
+            while at < len(buffer) and buffer[at] in " \t\r\n,":
+                at += 1
+            if at == len(buffer):
+                break
+            if buffer[at] == ("]" if opened else "["):
+                closed, opened, at = opened, not opened, at + 1
+                continue
+            try:
+                record, at = decoder.raw_decode(buffer, at)
+            except json.JSONDecodeError:
+                break
+            if not opened or not isinstance(record, dict):
+                raise InputError("not a list of objects", path=path, line=begin, expected="[{…}, {…}, …]")
+            yield begin, record
+            begin = number
+        buffer = buffer[at:]
+    if buffer.strip() or not closed:
+        raise InputError(
+            "not a whole JSON list",
+            path=path,
+            line=begin if buffer.strip() else number,
+            expected="[{…}, {…}, …]",
+        )

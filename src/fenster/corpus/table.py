@@ -1,0 +1,139 @@
+"""TSV (`document<TAB>source<TAB>target`) and JSONL (one document a line, the house format).
+
+JSONL keeps everything: empty segments, tabs, segment ids and several references. Its keys are `id`,
+`source`, `target` and, where there are any, `references` (a list of lists) and `segments` (segment ids).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, repeat
+from pathlib import Path
+from typing import Any
+
+from fenster.corpus.base import pair
+from fenster.corpus.files import TextFiles, atomic_text
+from fenster.corpus.plain import consecutive
+from fenster.corpus.text import normalise
+from fenster.document import ParallelDocument, Segment
+from fenster.errors import InputError
+
+
+def read_tsv(paths: Sequence[Path], files: TextFiles) -> Iterator[ParallelDocument]:
+    """Three columns; a new document begins where the first changes and after a blank line."""
+    (path,) = paths
+    return consecutive(_tsv_rows(path, files), path)
+
+
+def _tsv_rows(path: Path, files: TextFiles) -> Iterator[tuple[int, str, str, str]]:
+    for number, line in files.lines(path):
+        if not line:
+            continue
+        columns = line.split("\t")
+        if len(columns) != 3:
+            raise InputError(
+                f"{len(columns)} column(s)",
+                path=path,
+                line=number,
+                expected="3 columns separated by tabs: document, source, target",
+                fix="a tab inside a text must become a space; an empty side keeps its tab",
+            )
+        yield number, columns[0], columns[1], columns[2]
+
+
+def write_tsv(documents: Iterable[ParallelDocument], paths: Sequence[Path]) -> int:
+    """Write TSV with a blank line between documents. Holds neither segment ids nor further references."""
+    count = 0
+    with atomic_text(paths[0]) as out:
+        for document in documents:
+            if count:
+                out.write("\n")
+            for left, right in zip(document.source.texts, document.target.texts, strict=True):
+                out.write(f"{document.id}\t{left}\t{right}\n")
+            count += 1
+    return count
+
+
+_KEYS = {"id", "source", "target", "references", "segments"}
+
+
+def read_jsonl(paths: Sequence[Path], files: TextFiles) -> Iterator[ParallelDocument]:
+    """One JSON object a line; see the module's text for its keys. Blank lines are allowed."""
+    (path,) = paths
+    for number, line in files.lines(path):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise InputError(
+                f"not JSON: {error.msg} at column {error.colno}",
+                path=path,
+                line=number,
+                expected="one JSON object a line",
+            ) from None
+        source, target, references, ids = _jsonl_fields(row, path, number)
+        yield pair(
+            row["id"],
+            _segments(source, ids),
+            _segments(target, ids),
+            references=[_segments(side, ids) for side in references],
+            path=path,
+            lines=[number] * len(source),
+        )
+
+
+def _jsonl_fields(row: Any, path: Path, number: int) -> tuple[list[str], list[str], list[list[str]], list[str]]:
+    def fail(what: str) -> InputError:
+        return InputError(
+            what,
+            path=path,
+            line=number,
+            expected='{"id": "name", "source": ["…", …], "target": ["…", …]}'
+            " with optional references (list of lists) and segments (ids)",
+        )
+
+    if not isinstance(row, dict):
+        raise fail(f"a JSON {type(row).__name__}, not an object")
+    for key in ("id", "source", "target"):
+        if key not in row:
+            raise fail(f"key {key!r} is missing")
+    unknown = sorted(set(row) - _KEYS)
+    if unknown:
+        raise fail(f"unknown key(s) {', '.join(map(repr, unknown))}")
+    references, ids = row.get("references", []), row.get("segments", [])
+    sides = [row["source"], row["target"], ids, *(references if isinstance(references, list) else [None])]
+    for side in sides:
+        if not isinstance(side, list) or not all(isinstance(text, str) for text in side):
+            raise fail("source, target, segments and each reference must be lists of strings")
+    if not isinstance(row["id"], str):
+        raise fail(f"id is {row['id']!r}, not a string")
+    if ids and len(ids) != len(row["source"]):
+        raise fail(f"{len(ids)} segment ids for {len(row['source'])} segments")
+    return row["source"], row["target"], references, ids
+
+
+def _segments(texts: list[str], ids: list[str]) -> list[Segment]:
+    named = zip(texts, chain(ids, repeat("")), strict=False)
+    return [Segment(normalise(text), id) for text, id in named]
+
+
+def write_jsonl(documents: Iterable[ParallelDocument], paths: Sequence[Path]) -> int:
+    """Write the house format, which loses nothing."""
+    count = 0
+    with atomic_text(paths[0]) as out:
+        for document in documents:
+            row: dict[str, Any] = {
+                "id": document.id,
+                "source": document.source.texts,
+                "target": document.target.texts,
+            }
+            if document.references:
+                row["references"] = [side.texts for side in document.references]
+            ids = [segment.id for segment in document.source.segments]
+            if any(ids):
+                row["segments"] = ids
+            out.write(json.dumps(row, ensure_ascii=False) + "\n")
+            count += 1
+    return count

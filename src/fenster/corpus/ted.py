@@ -1,0 +1,57 @@
+"""IWSLT's training talks, `train.tags.en-de.en` and its other side: raw lines between header tags.
+
+A talk begins with `<doc docid=…>` (2016 on) or with `<url>` (before); its name is the docid or the talk id.
+Every line that is one of the known header tags is markup, every other line is a segment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from fenster.corpus.base import pair
+from fenster.corpus.files import TextFiles
+from fenster.corpus.plain import parallel_lines
+from fenster.corpus.sgml import attributes
+from fenster.corpus.text import normalise
+from fenster.document import ParallelDocument, Segment
+from fenster.errors import InputError
+
+_HEADER = re.compile(
+    r"\s*<(/?)(doc|url|keywords|speaker|talkid|title|description|reviewer|translator)\b([^>]*)>(.*)", re.I
+)
+
+
+def read_ted_tags(paths: Sequence[Path], files: TextFiles) -> Iterator[ParallelDocument]:
+    """`source target`, the two sides line by line; headers must stand at the same lines."""
+    source: list[Segment] = []
+    target: list[Segment] = []
+    lines: list[int] = []
+    name = ""
+    for number, (left, right) in parallel_lines(paths, files):
+        header, other = _HEADER.match(left), _HEADER.match(right)
+        if bool(header) != bool(other) or (header and other and header[2].lower() != other[2].lower()):
+            raise InputError(
+                f"a header line on one side only: {(left if header else right).strip()[:60]!r}",
+                path=paths[1] if header else paths[0],
+                line=number,
+                expected="the same tags at the same lines of both files",
+                fix="the files may belong to different releases or language pairs",
+            )
+        if header is None:
+            if left.strip() or right.strip():
+                source.append(Segment(normalise(left)))
+                target.append(Segment(normalise(right)))
+                lines.append(number)
+            continue
+        tag = header[2].lower()
+        if source and tag in ("doc", "url"):
+            yield pair(name or f"line{lines[0]}", source, target, path=paths[0], lines=lines)
+            source, target, lines, name = [], [], [], ""
+        if tag == "doc" and not header[1]:
+            name = attributes(header[3]).get("docid", "")
+        elif tag == "talkid" and not name:
+            name = header[4].split("<")[0].strip()
+    if source:
+        yield pair(name or f"line{lines[0]}", source, target, path=paths[0], lines=lines)

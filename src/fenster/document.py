@@ -1,0 +1,76 @@
+"""The values that flow through everything: Segment, Document, ParallelDocument.
+
+A segment is one unit of translation (usually a sentence); a document is its segments in order. All are
+immutable and hold text as it is after `corpus.text.normalise`; nothing here knows files, ids or models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Segment(NamedTuple):
+    """One sentence (or line, or subtitle). `id` is the name its source file gave it, "" if none."""
+
+    text: str
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Segments in reading order under one name."""
+
+    id: str
+    segments: tuple[Segment, ...]
+
+    @classmethod
+    def of(cls, id: str, texts: Iterable[str]) -> Document:
+        return cls(id, tuple(Segment(text) for text in texts))
+
+    @property
+    def texts(self) -> list[str]:
+        return [segment.text for segment in self.segments]
+
+    def __len__(self) -> int:
+        return len(self.segments)
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelDocument:
+    """A document and its translation, segment by segment.
+
+    `references` holds further translations (test sets with several references), each parallel as well.
+    `path` and `lines` say where each pair came from, for error messages only: `lines[i]` is the line of
+    pair i (a range where pairs are consecutive lines, so that it costs nothing).
+    """
+
+    source: Document
+    target: Document
+    references: tuple[Document, ...] = ()
+    path: str = ""
+    lines: Sequence[int] = ()
+
+    def __post_init__(self) -> None:
+        for other in (self.target, *self.references):
+            if len(other) != len(self.source):
+                raise ValueError(
+                    f"sides of a parallel document must have equal segment counts, "
+                    f"but document {self.id!r} has {len(self.source)} and {len(other)}"
+                )
+
+    @property
+    def id(self) -> str:
+        return self.source.id
+
+    def line(self, index: int) -> int | None:
+        """The line of pair `index` in `path`, if the reader knew it."""
+        return self.lines[index] if index < len(self.lines) else None
+
+    def same_text(self, other: ParallelDocument) -> bool:
+        """Equal in everything but where it was read from."""
+        return (self.source, self.target, self.references) == (other.source, other.target, other.references)
+
+    def __len__(self) -> int:
+        return len(self.source)

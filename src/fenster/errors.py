@@ -1,0 +1,59 @@
+"""Errors that speak to the user: what is wrong, where, what was expected, how to mend it.
+
+Everything a user can cause (bad files, bad settings, a full disk) is raised as a `FensterError`;
+the command line prints it without a traceback and exits with 2. Any other exception is a bug of ours.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class FensterError(Exception):
+    """Base of all errors caused by input, settings or the machine rather than by our code."""
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        path: Path | str | None = None,
+        line: int | None = None,
+        expected: str | None = None,
+        fix: str | None = None,
+    ) -> None:
+        self.what, self.path, self.line, self.expected, self.fix = what, path, line, expected, fix
+        where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
+        parts = [where + what]
+        if expected is not None:
+            parts.append(f"  expected: {expected}")
+        if fix is not None:
+            parts.append(f"  fix: {fix}")
+        super().__init__("\n".join(parts))
+
+
+class InputError(FensterError):
+    """A corpus, shard or other data file is not what it should be."""
+
+
+class ConfigError(FensterError):
+    """A configuration is not valid; `what` lists every offending key with its path."""
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn the machine's refusals while writing `path` (full disk, no permission) into clear errors."""
+    try:
+        yield
+    except OSError as error:
+        fixes = {
+            errno.ENOSPC: "free some space or choose another output folder; nothing half-written was left",
+            errno.EDQUOT: "free some of your quota or choose another output folder",
+            errno.EACCES: "choose an output you may write to",
+            errno.EROFS: "choose an output that is not read-only",
+        }
+        if error.errno not in fixes:
+            raise
+        raise FensterError(f"cannot write: {error.strerror}", path=path, fix=fixes[error.errno]) from error

@@ -1,0 +1,29 @@
+"""Progress on long work: a bar on stderr where a person is looking, silence otherwise."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+console = Console(file=sys.stderr)
+
+
+@contextmanager
+def bar(title: str, total: float) -> Iterator[Callable[[float], None]]:
+    """A bar with percentage and ETA that appears while the block runs; the value advances it."""
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as progress:
+        task = progress.add_task(title, total=total or None)
+        yield lambda amount: progress.advance(task, amount)
