@@ -29,6 +29,7 @@ Longs = npt.NDArray[np.int64]
 
 _SPACE = "\u2581"  # how sentencepiece writes a space inside pieces
 _CACHED_WORDS = 1 << 18  # bounds memory; the cache starts over when full
+_LEARNING_THREADS = 16  # written into the model, so it must not depend on the machine
 
 PAD_ID, UNK_ID, BOS_ID, EOS_ID, SEP_ID, BOD_ID = range(6)
 
@@ -113,7 +114,7 @@ class Tokenizer:
         return found
 
 
-def learn(sentences: Iterable[str], config: TokenizerConfig, threads: int) -> Tokenizer:
+def learn(sentences: Iterable[str], config: TokenizerConfig) -> Tokenizer:
     """Learn BPE from sentences; the same sentences and settings give the same model."""
     model = _Bytes()
     try:
@@ -127,7 +128,7 @@ def learn(sentences: Iterable[str], config: TokenizerConfig, threads: int) -> To
             byte_fallback=True,
             hard_vocab_limit=True,
             max_sentence_length=1 << 16,
-            num_threads=threads,
+            num_threads=_LEARNING_THREADS,
             train_extremely_large_corpus=False,
             pad_id=PAD_ID, pad_piece=PAD,
             unk_id=UNK_ID, unk_piece=UNK,

@@ -59,7 +59,7 @@ def run(corpora: Sequence[Path], sizes: Sequence[int], *, threads: int, repeats:
             sample += document.source.texts + document.target.texts
             if len(sample) >= _LEARN_FROM:
                 break
-        learn(sample, TokenizerConfig(), threads).save(folder / "bench.model")
+        learn(sample, TokenizerConfig()).save(folder / "bench.model")
         for size in sizes:
             part = folder / f"{size}.tsv.xz"
             pairs = _write_part(corpora, size, part)

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from fenster import __version__
-from fenster.cli import bench, data, prepare
+from fenster.cli import bench, convert, data, prepare
 from fenster.errors import FensterError
 
 app = App(
@@ -23,8 +23,9 @@ app = App(
     help="Document-level machine translation with window attention.\n\n"
     "`--debug` anywhere shows the traceback of an error.",
     help_format="markdown",
+    suppress_keyboard_interrupt=False,
 )
-app.command(data.import_corpus, name="import")
+app.command(convert.import_corpus, name="import")
 app.command(data.app)
 app.command(prepare.prepare)
 app.command(bench.app)

@@ -1,9 +1,8 @@
-"""`fenster import` and `fenster data …`: looking at and converting documents."""
+"""`fenster data …`: looking at documents and making some."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,98 +11,19 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from fenster.corpus import FORMATS, TextFiles, get_format, guess_format, read_corpus
-from fenster.corpus.files import atomic_text, bare_suffix
-from fenster.corpus.generated import GeneratedDocument, best_sentence_guess, generate
-from fenster.document import ParallelDocument
+from fenster.cli.convert import FormatName, stream, writable
+from fenster.config import Config, check
+from fenster.context import ContextConfig, ExampleIndex
+from fenster.corpus import FORMATS
+from fenster.corpus.files import atomic_text
+from fenster.corpus.generated import CHANCE, GeneratedDocument, generate
 from fenster.errors import InputError
-from fenster.prepare.filters import bad_text as find_fault
-from fenster.prepare.inputs import files_of
-from fenster.progress import bar
+from fenster.sampler import BatchConfig, Sampler
 from fenster.shards import Prepared
 from fenster.stats import Lengths, Statistics, collect
 from fenster.tokenize import Tokenizer
 
 app = App(name="data", help="Look at documents and make some.", help_format="markdown")
-
-FormatName = Annotated[
-    str | None,
-    Parameter(
-        name=["--format", "-f"], help="Guessed from the names if left out; `fenster data formats` lists all."
-    ),
-]
-WritableFormat = Literal["jsonl", "tsv", "plain", "folder"]
-
-
-def _documents(paths: list[Path], form: str | None, title: str) -> Iterator[ParallelDocument]:
-    """Stream a corpus with a progress bar over its bytes."""
-    chosen = get_format(form) if form else guess_format(paths)
-    chosen.check(paths)
-    total = sum(file.stat().st_size for path in paths if path.exists() for file in files_of(path))
-    with bar(title, total) as advance:
-        yield from read_corpus(paths, chosen, TextFiles(advance))
-
-
-def import_corpus(
-    paths: list[Path],
-    /,
-    *,
-    output: Annotated[list[Path], Parameter(name=["--output", "-o"], consume_multiple=True, negative="")],
-    format: FormatName = None,
-    to: WritableFormat | None = None,
-    bad_text: Literal["error", "keep"] = "error",
-) -> None:
-    """Convert a corpus to the house format (JSONL, one document a line) or to another.
-
-    Examples:
-
-    ```
-    fenster import corpus.tsv.xz -o corpus.jsonl.xz
-    fenster import newstest2015-ende-src.en.sgm newstest2015-ende-ref.de.sgm -o newstest2015.jsonl
-    fenster import train.tags.en-de.en train.tags.en-de.de -o ted.jsonl.xz
-    fenster import OpenSubtitles.de-en.en OpenSubtitles.de-en.de OpenSubtitles.de-en.ids -o os.jsonl.xz
-    fenster import corpus.jsonl --to plain -o corpus.en corpus.de corpus.docs
-    ```
-
-    Parameters
-    ----------
-    paths
-        The files of the corpus, in the order their format wants them; .xz and .gz are understood.
-    output
-        Where to write; compressed if it ends in .xz or .gz.
-    to
-        The format to write; by default what the output's name says, else jsonl.
-    bad_text
-        What to do with control characters or reserved symbols such as `<sep>`: stop and say where, or keep.
-    """
-    target = get_format(to or _writable(output))
-    assert target.write is not None
-    target.check(output)
-    counts = {"pairs": 0, "faults": 0, "references": 0}
-
-    def checked(documents: Iterable[ParallelDocument]) -> Iterator[ParallelDocument]:
-        for document in documents:
-            for index in range(len(document)):
-                error = find_fault(document, index, fix="clean the file, or --bad-text keep")
-                if error is not None and bad_text == "error":
-                    raise error
-                counts["faults"] += error is not None
-            counts["pairs"] += len(document)
-            counts["references"] += len(document.references)
-            yield document
-
-    number = target.write(checked(_documents(paths, format, "importing")), output)
-    print(f"{number:,} documents, {counts['pairs']:,} segment pairs -> {', '.join(map(str, output))}")
-    if counts["faults"]:
-        print(f"{counts['faults']:,} pairs with control characters or reserved symbols were kept")
-    if counts["references"] and target.name != "jsonl":
-        print(f"further references were left out: {target.name} holds one (jsonl holds all)")
-
-
-def _writable(output: list[Path]) -> str:
-    if len(output) > 1:
-        return "plain"
-    return "tsv" if bare_suffix(output[0]) == ".tsv" else "jsonl"
 
 
 @app.command
@@ -134,7 +54,7 @@ def stats(
         Print numbers for programs instead of a table.
     """
     found = collect(
-        _documents(paths, format, "counting"), Tokenizer.load(tokenizer) if tokenizer is not None else None
+        stream(paths, format, "counting"), Tokenizer.load(tokenizer) if tokenizer is not None else None
     )
     if json_:
         print(json.dumps(found.summary(), indent=1))
@@ -191,6 +111,67 @@ def verify(folder: Path, /) -> None:
     print(f"{folder}: {files + 2} files as the manifest describes them")
 
 
+@app.command
+def show(
+    folder: Path,
+    /,
+    *,
+    split: str = "train",
+    context: Literal["sentence", "adjacent", "document"] = "document",
+    k: int = 2,
+    limit: int | None = 1000,
+    example: int = 0,
+    tokens: int = 8000,
+    seed: int = 1,
+) -> None:
+    """Show prepared data as a model will see it: an example, and how the epoch falls into batches.
+
+    Example: `fenster data show data/europarl --context adjacent --k 2 --example 17`
+
+    Parameters
+    ----------
+    folder
+        A folder that `fenster prepare` made.
+    context
+        Each sentence alone, with its `k` predecessors, or whole documents of up to `limit` target tokens.
+    example
+        Which example to print.
+    tokens
+        Token budget of a batch, per side.
+    """
+    configs: dict[str, dict[str, int | None]] = {
+        "sentence": {},
+        "adjacent": {"k": k},
+        "document": {"limit": limit},
+    }
+    chosen = check({"context": {"kind": context, **configs[context]}}, _Context).context
+    prepared = Prepared(folder)
+    index = ExampleIndex.build(prepared.split(split), chosen)
+    if not 0 <= example < len(index):
+        raise InputError(f"there is no example {example}", path=folder, expected=f"0 to {len(index) - 1}")
+    sampler = Sampler(index, check({"tokens": tokens, "seed": seed}, BatchConfig))
+    plan = sampler.plan(0)
+    waste = plan.waste(index, tokens)
+    shown = index.example(example)
+    console = Console(highlight=False)
+    console.print(
+        f"[bold]{context}[/]: {len(index):,} examples in {len(plan):,} batches of up to {tokens:,} tokens a side; "
+        f"unfilled {100 * waste.packed:.1f} % (padding would waste {100 * waste.padded:.1f} %); "
+        f"{sampler.oversize} example(s) above the budget"
+    )
+    console.print(f"example {example}: document {escape(shown.name)}, from segment {shown.first + 1}")
+    for number in range(min(shown.source.sentences, 12)):
+        for name, side in (("source", shown.source), ("target", shown.target)):
+            ids = side.ids[side.starts[number] : side.starts[number + 1]]
+            console.print(f"  {number:>3} {name}  {escape(' '.join(prepared.tokenizer.pieces(ids)))}")
+    if shown.source.sentences > 12:
+        console.print(f"  … and {shown.source.sentences - 12} more sentences")
+
+
+class _Context(Config):
+    context: ContextConfig
+
+
 @app.command(name="generate")
 def generate_documents(
     *,
@@ -228,19 +209,18 @@ def generate_documents(
             expected="two rising numbers from 1 on, and an echo from 0 to 1",
         )
     made = list(generate(documents, seed=seed, sentences=sentences, distance=distance, echo=echo))
-    write = FORMATS[_writable([output])].write
+    write = FORMATS[writable([output])].write
     assert write is not None
     write((document.pair for document in made), [output])
     if decisions is not None:
         _write_decisions(made, decisions)
-    guess = best_sentence_guess(made)
     print(
         f"{len(made):,} documents, {sum(len(d.pair) for d in made):,} segment pairs, "
         f"{sum(len(d.decisions) for d in made):,} choices -> {output}"
     )
     print(
         "best possible accuracy without context: "
-        + ", ".join(f"{kind} {100 * share:.1f} %" for kind, share in guess.items())
+        + ", ".join(f"{kind} {100 * share:.1f} %" for kind, share in CHANCE.items())
     )
 
 

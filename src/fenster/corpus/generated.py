@@ -12,14 +12,16 @@ from __future__ import annotations
 
 import random
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from fenster.document import Document, ParallelDocument
 
 Kind = Literal["register", "pronoun"]
+
+# The best accuracy that is possible from the source sentence alone.
+CHANCE: dict[Kind, float] = {"register": 1 / 2, "pronoun": 1 / 3}
 
 # English, German; grouped by German gender.
 _NOUNS = {
@@ -221,21 +223,3 @@ def generate(
         id = f"generated-{seed}-{number}"
         pair = ParallelDocument(Document.of(id, writer.source), Document.of(id, writer.target))
         yield GeneratedDocument(pair, tuple(writer.decisions))
-
-
-def best_sentence_guess(documents: Iterable[GeneratedDocument]) -> dict[str, float]:
-    """The accuracy, by kind, of the best rule that sees only the source sentence.
-
-    Counted on the documents themselves: for each source sentence always answer its commonest form. This is an
-    upper bound for every sentence-level system on them, and slightly above 1/2 and 1/3 on finite samples.
-    """
-    forms: dict[tuple[Kind, str], Counter[str]] = defaultdict(Counter)
-    for document in documents:
-        for decision in document.decisions:
-            forms[decision.kind, document.pair.source.segments[decision.segment].text][decision.expected] += 1
-    right: Counter[str] = Counter()
-    total: Counter[str] = Counter()
-    for (kind, _), counts in forms.items():
-        right[kind] += counts.most_common(1)[0][1]
-        total[kind] += counts.total()
-    return {kind: right[kind] / total[kind] for kind in sorted(total)}

@@ -52,7 +52,7 @@ def prepare(config: PrepareConfig, *, force: bool = False) -> Outcome:
             )
     with atomic_folder(config.output) as folder:
         workers = config.workers or os.cpu_count() or 1
-        tokenizer = _tokenizer(config, workers)
+        tokenizer = _tokenizer(config)
         tokenizer.save(folder / TOKENIZER)
         ratio = Ratio(config.ratio_limit)
         splits = {
@@ -103,12 +103,12 @@ def _fingerprint(config: PrepareConfig, inputs: Sequence[InputRecord]) -> str:
     )
 
 
-def _tokenizer(config: PrepareConfig, workers: int) -> Tokenizer:
+def _tokenizer(config: PrepareConfig) -> Tokenizer:
     if config.tokenizer.model is not None:
         return Tokenizer.load(config.tokenizer.model)
     sample = _sample(config)
     with bar(f"learning {config.tokenizer.vocab_size} pieces from {len(sample):,} sentences", 0):
-        return learn(sample, config.tokenizer, workers)
+        return learn(sample, config.tokenizer)
 
 
 def _sample(config: PrepareConfig) -> list[str]:

@@ -21,7 +21,7 @@ from fenster.prepare.inputs import read, stream
 from fenster.shards import Shard, Side
 from fenster.tokenize import Ids, Longs, Tokenizer
 
-SHARD_TOKENS = 1 << 23  # target tokens a shard: 16 MiB of ids a side, held in memory until written
+SHARD_TOKENS = 1 << 22  # target tokens a shard: 8 MiB of ids a side, held in memory until written
 Mask = npt.NDArray[np.bool_]
 
 

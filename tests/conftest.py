@@ -1,0 +1,56 @@
+"""What several tests share: generated documents, a prepared folder, and the real corpora where they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fenster.config import PrepareConfig, check
+from fenster.corpus.generated import GeneratedDocument, generate
+from fenster.corpus.table import write_jsonl
+from fenster.document import Document, ParallelDocument
+from fenster.prepare import prepare
+from fenster.shards import Prepared
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    if not SHARED.is_dir():
+        pytest.skip("the real corpora (../shared/data) are not on this machine")
+    return SHARED
+
+
+@pytest.fixture(scope="session")
+def toy_documents() -> list[GeneratedDocument]:
+    return list(generate(120, seed=7))
+
+
+@pytest.fixture(scope="session")
+def toy_config(tmp_path_factory: pytest.TempPathFactory, toy_documents: list[GeneratedDocument]) -> PrepareConfig:
+    folder = tmp_path_factory.mktemp("toy")
+    for name, part in (("train", toy_documents[:100]), ("valid", toy_documents[100:])):
+        write_jsonl((document.pair for document in part), [folder / f"{name}.jsonl"])
+    return check(
+        {
+            "output": folder / "prepared",
+            "splits": {name: str(folder / f"{name}.jsonl") for name in ("train", "valid")},
+            "tokenizer": {"vocab_size": 500},
+            "workers": 1,
+        },
+        PrepareConfig,
+    )
+
+
+@pytest.fixture(scope="session")
+def toy(toy_config: PrepareConfig) -> Prepared:
+    return prepare(toy_config).prepared
+
+
+def pair(id: str, *lines: tuple[str, str]) -> ParallelDocument:
+    """A parallel document from (source, target) tuples."""
+    return ParallelDocument(
+        Document.of(id, (line[0] for line in lines)), Document.of(id, (line[1] for line in lines))
+    )

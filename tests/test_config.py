@@ -1,0 +1,82 @@
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from fenster.config import PrepareConfig, load
+from fenster.errors import ConfigError
+
+CONFIGS = Path(__file__).resolve().parents[1] / "configs"
+GOOD = "output: out\nsplits:\n  train: a.tsv\n"
+
+
+def write(tmp_path: Path, body: str) -> Path:
+    path = tmp_path / "c.yaml"
+    path.write_text(body)
+    return path
+
+
+def test_short_forms(tmp_path: Path) -> None:
+    config = load(
+        write(
+            tmp_path,
+            "output: o\nsplits:\n  train: [a.tsv, {paths: [b.en, b.de], format: plain}]\n  valid: v.tsv\n",
+        ),
+        PrepareConfig,
+    )
+    assert [corpus.paths for corpus in config.splits["train"]] == [(Path("a.tsv"),), (Path("b.en"), Path("b.de"))]
+    assert config.splits["valid"][0].paths == (Path("v.tsv"),)
+    assert config.tokenizer.vocab_size == 15_000
+
+
+def test_overrides(tmp_path: Path) -> None:
+    config = load(write(tmp_path, GOOD), PrepareConfig, ["tokenizer.vocab_size=700", "filters.held_out=[x.json]"])
+    assert config.tokenizer.vocab_size == 700
+    assert config.filters.held_out[0].paths == (Path("x.json"),)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (GOOD + "tokeniser: {}\n", "tokeniser: unknown key; did you mean 'tokenizer'?"),
+        (GOOD + "filters: {max_ratoi: 3}\n", "filters.max_ratoi: unknown key; did you mean 'max_ratio'?"),
+        ("output: o\nsplits:\n  train: {path: a}\n", "splits.train.0.path: unknown key; did you mean 'paths'?"),
+        ("splits: {train: a}\n", "output: Field required"),
+        ("output: o\nsplits: {valid: a}\n", "a split called 'train' is needed"),
+        ("output: o\nsplits: {train: {paths: a, format: tvs}}\n", "no format is called 'tvs'"),
+        (GOOD + "tokenizer: {vocab_size: many}\n", "tokenizer.vocab_size: Input should be a valid integer"),
+        ("output: [\n", "not YAML"),
+        ("- a\n", "holds a list"),
+    ],
+)
+def test_faults_are_named_with_their_path(tmp_path: Path, body: str, message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        load(write(tmp_path, body), PrepareConfig)
+    assert message in str(error.value)
+    assert "c.yaml" in str(error.value)
+
+
+def test_all_faults_at_once(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"2 fault\(s\)"):
+        load(write(tmp_path, GOOD + "workers: 0\nfoo: 1\n"), PrepareConfig)
+
+
+def test_configs_are_frozen(tmp_path: Path) -> None:
+    config = load(write(tmp_path, GOOD), PrepareConfig)
+    with pytest.raises(ValidationError):
+        config.output = Path("other")  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("path", sorted((CONFIGS / "prepare").glob("*.yaml")), ids=lambda path: path.stem)
+def test_shipped_configs_are_valid(path: Path) -> None:
+    load(path, PrepareConfig)
+
+
+def test_the_manual_mentions_every_key() -> None:
+    """configs/prepare/europarl.yaml serves as the manual: every key of every part stands in it."""
+    from fenster.config import CorpusConfig, FilterConfig, TokenizerConfig
+
+    text = (CONFIGS / "prepare" / "europarl.yaml").read_text()
+    for model in (PrepareConfig, CorpusConfig, TokenizerConfig, FilterConfig):
+        for name in model.model_fields:
+            assert f"{name}:" in text, f"{model.__name__}.{name} is not explained"

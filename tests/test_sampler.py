@@ -1,0 +1,128 @@
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fenster.context import DocumentContext, ExampleIndex, SentenceContext
+from fenster.errors import FensterError
+from fenster.loader import Loader, Position, prefetch
+from fenster.sampler import BatchConfig, Sampler
+from fenster.shards import Prepared
+from tests.test_context import make_split
+
+
+@pytest.fixture(scope="module")
+def sampler(toy: Prepared) -> Sampler:
+    index = ExampleIndex.build(toy.split("train"), SentenceContext())
+    return Sampler(index, BatchConfig(tokens=1000, bucket=4))
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=1, max_size=60),
+    st.integers(1, 80),
+    st.integers(1, 5),
+    st.booleans(),
+)
+def test_every_example_once_and_budgets_kept(
+    lengths: list[tuple[int, int]], tokens: int, bucket: int, shuffle: bool
+) -> None:
+    index = ExampleIndex.build(make_split([lengths]), SentenceContext())
+    sampler = Sampler(index, BatchConfig(tokens=tokens, bucket=bucket), shuffle=shuffle)
+    plan = sampler.plan(3)
+    assert sorted(plan.order.tolist()) == list(range(len(index)))
+    big = 0
+    for number in range(len(plan)):
+        batch = plan.batch(number)
+        assert len(batch)
+        over = max(index.source_lengths[batch].sum(), index.target_lengths[batch].sum()) > tokens
+        assert not over or len(batch) == 1
+        big += over
+    assert big == sampler.oversize
+
+
+def test_plans_follow_from_seed_and_epoch(sampler: Sampler) -> None:
+    again = Sampler(sampler.index, sampler.config)
+    assert np.array_equal(sampler.plan(2).order, again.plan(2).order)
+    assert not np.array_equal(sampler.plan(2).order, sampler.plan(3).order)
+    other = Sampler(sampler.index, BatchConfig(tokens=1000, bucket=4, seed=9))
+    assert not np.array_equal(sampler.plan(2).order, other.plan(2).order)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_ranks_share_the_batches(sampler: Sampler, ranks: int) -> None:
+    plan = sampler.plan(0)
+    shares = [list(plan.rank_batches(rank, ranks)) for rank in range(ranks)]
+    assert len({len(share) for share in shares}) == 1
+    assert sorted(number for share in shares for number in share) == list(range(len(plan) - plan.left_over(ranks)))
+    assert plan.left_over(ranks) < ranks
+
+
+@pytest.mark.parametrize("stop", [0, 1, 7, 40])
+def test_resuming_gives_what_would_have_come(sampler: Sampler, stop: int) -> None:
+    """Across an epoch boundary too: the toy plan has about 20 batches."""
+    assert 7 < len(sampler.plan(0)) < 30
+    position, numbers = Position(), []
+    straight = [step.batch.numbers.tolist() for step in islice(Loader(sampler).stream(), stop + 30)]
+    for step in islice(Loader(sampler).stream(), stop):
+        position = step.after
+        numbers.append(step.batch.numbers.tolist())
+    numbers += [step.batch.numbers.tolist() for step in islice(Loader(sampler).stream(position), 30)]
+    assert numbers == straight
+
+
+def test_waste_is_what_padding_would_cost() -> None:
+    index = ExampleIndex.build(make_split([[(3, 3), (1, 1)]]), SentenceContext())  # lengths 4 and 2 with <eos>
+    waste = Sampler(index, BatchConfig(tokens=8), shuffle=False).plan(0).waste(index, 8)
+    assert waste.padded == pytest.approx(1 - 12 / 16)
+    assert waste.packed == pytest.approx(1 - 6 / 8)
+
+
+def test_padding_waste_on_real_text(shared_data: Path, tmp_path: Path) -> None:
+    from fenster.config import PrepareConfig, check
+    from fenster.prepare import prepare
+
+    corpus = str(shared_data / "europarl" / "en-de.dev.tsv.xz")
+    settings = {
+        "output": tmp_path / "p",
+        "splits": {"train": corpus},
+        "tokenizer": {"vocab_size": 4000},
+        "workers": 1,
+    }
+    split = prepare(check(settings, PrepareConfig)).prepared.split("train")
+    for context, tokens, most in ((SentenceContext(), 2000, 0.10), (DocumentContext(), 8000, 0.20)):
+        index = ExampleIndex.build(split, context)
+        assert Sampler(index, BatchConfig(tokens=tokens)).plan(0).waste(index, tokens).padded < most
+
+
+def test_no_example_no_sampler() -> None:
+    with pytest.raises(FensterError, match="no example"):
+        Sampler(ExampleIndex.build(make_split(), SentenceContext()), BatchConfig())
+
+
+def test_prefetch_hands_errors_over(sampler: Sampler) -> None:
+    def broken():  # type: ignore[no-untyped-def]
+        yield from islice(Loader(sampler).epoch(0), 2)
+        raise OSError("disk gone")
+
+    steps = prefetch(broken(), 4)
+    next(steps)
+    next(steps)
+    with pytest.raises(OSError, match="disk gone"):
+        next(steps)
+
+
+def test_prefetch_thread_ends_with_its_consumer(sampler: Sampler) -> None:
+    import threading
+
+    steps = Loader(sampler, ahead=2).stream()
+    next(steps)
+    steps.close()
+    assert not [thread for thread in threading.enumerate() if thread.name == "fenster-prefetch"]
+
+
+def test_fewer_batches_than_ranks_is_an_error(sampler: Sampler) -> None:
+    with pytest.raises(ValueError, match="fewer batches"):
+        next(Loader(sampler, rank=0, ranks=10_000).stream())
