@@ -91,7 +91,7 @@ def test_show_prints_an_example_and_the_batches(
     out = run(capsys, "data", "show", toy.folder, "--context", context, "--tokens", 2000)
     assert "padding would waste" in out
     assert ("<bod> <sep>" in out) == (context == "adjacent")
-    assert "<eos>" in out
+    assert "<eos>" in out or "more sentences" in out
     assert "there is no example 99999" in fails(capsys, "data", "show", toy.folder, "--example", 99999)
 
 

@@ -167,26 +167,34 @@ def check(data: dict[str, Any], model: type[AnyConfig], path: Path | None = None
 
 
 def _describe(fault: Any, model: type[BaseModel]) -> str:
-    where = ".".join(str(part) for part in fault["loc"])
+    parts, known = _locate(model, fault["loc"])
+    where = ".".join(parts)
     if fault["type"] != "extra_forbidden":
         given = "" if fault["type"] == "missing" else f" (got {fault['input']!r})"
         return f"{where}: {fault['msg']}{given}"
-    known = _keys_at(model, fault["loc"][:-1])
-    close = difflib.get_close_matches(str(fault["loc"][-1]), known, n=1)
+    close = difflib.get_close_matches(parts[-1], known, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else f"; known keys: {', '.join(known)}" if known else ""
     return f"{where}: unknown key{hint}"
 
 
-def _keys_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
-    """The keys that the model allows at `location`, as far as it can be told."""
-    current: Any = model
+def _locate(model: type[BaseModel], location: tuple[int | str, ...]) -> tuple[list[str], list[str]]:
+    """(the path as it stands in the file, the keys allowed beside its last part).
+
+    pydantic's locations also name the chosen member of a tagged union, which is not in the file.
+    """
+    current, path = [model], []
+    known: list[str] = []
     for part in location:
-        if isinstance(current, type) and issubclass(current, BaseModel) and part in current.model_fields:
-            current = current.model_fields[str(part)].annotation
-        found = _models(current)
-        current = found[0] if found else current
-    is_model = isinstance(current, type) and issubclass(current, BaseModel)
-    return list(current.model_fields) if is_model else []
+        known = [name for each in current for name in each.model_fields]
+        fields = [each.model_fields[str(part)] for each in current if part in each.model_fields]
+        tagged = [each for each in current if any(field.default == part for field in each.model_fields.values())]
+        if not fields and len(current) > 1 and tagged:
+            current = tagged
+            continue
+        path.append(str(part))
+        if fields:
+            current = [found for field in fields for found in _models(field.annotation)] or current
+    return path, known
 
 
 def _models(annotation: Any) -> list[type[BaseModel]]:

@@ -1,0 +1,112 @@
+"""The contract of an alignment: around which source token each target token looks.
+
+Positions count from 0 here; the paper's b_i is ours + 1, and i is the place of the token being *predicted*. Every
+alignment is clamped to the source sequence. There are two forms, which must agree:
+- `whole`: all target tokens of packed sequences at once (training, scoring);
+- `begin` and `Steps.next`: one token after the other, with a state for each hypothesis (decoding). The same
+  function `center` gives both their values, so they cannot drift apart.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fenster.model.packed import Packed
+from fenster.tokenize import SEP_ID
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where target tokens are. Every tensor has one entry a token (or a hypothesis), counted from 0."""
+
+    sequence: Tensor  # which source sequence
+    position: Tensor  # within the whole target sequence
+    sentence: Tensor  # N', separators before this token
+    inner: Tensor  # within its sentence
+    length: Tensor | None  # I, tokens of the whole target sequence; None where it is not known yet
+    sentence_length: Tensor | None  # I_n, tokens of this token's sentence; None where it is not known yet
+
+
+class Alignment(ABC):
+    """One way to choose b_i. `ratio` is the training data's source/target ratio."""
+
+    needs_length = False
+    """Whether the whole target length must be known, so that it cannot be used in decoding."""
+
+    def __init__(self, ratio: float = 1.0) -> None:
+        self.ratio = ratio
+
+    @abstractmethod
+    def center(self, place: Place, source: Packed) -> Tensor:
+        """b - 1 for each place, before clamping."""
+
+    def whole(self, source: Packed, target: Packed) -> Tensor:
+        """[T] centers of all target tokens, lengths known."""
+        starts = target.starts[target.owner, target.sentence]
+        place = Place(
+            target.owner,
+            target.position,
+            target.sentence,
+            target.position - starts,
+            target.lengths[target.owner],
+            target.starts[target.owner, target.sentence + 1] - starts,
+        )
+        return self.clamped(place, source)
+
+    def clamped(self, place: Place, source: Packed) -> Tensor:
+        center = self.center(place, source)
+        return torch.minimum(center.clamp(min=0), source.lengths[place.sequence] - 1)
+
+    def begin(self, source: Packed, sequence: Tensor, target: Packed | None = None) -> Steps:
+        """The state before the first token of hypotheses that translate `source` sequences `sequence` [N].
+
+        `target` tells the lengths where they are known (forced decoding), hypothesis n following its sequence n.
+        """
+        if self.needs_length and target is None:
+            raise ValueError(f"{type(self).__name__} needs the target length, so it cannot be used in decoding")
+        zero = torch.zeros_like(sequence)
+        return Steps(self, source, target, sequence, zero - 1, zero, zero - 1)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Alignment state of N hypotheses; immutable, `next` and `reorder` give new ones."""
+
+    alignment: Alignment
+    source: Packed
+    target: Packed | None
+    sequence: Tensor  # [N]
+    position: Tensor  # [N] of the token predicted last
+    sentence: Tensor  # [N]
+    inner: Tensor  # [N]
+
+    def next(self, previous: Tensor) -> tuple[Steps, Tensor]:
+        """(state, centers [N]) for the token after `previous` [N]; BOS before the first."""
+        after = previous == SEP_ID
+        position = self.position + 1
+        sentence = self.sentence + after
+        inner = torch.where(after, 0, self.inner + 1)
+        length = sentence_length = None
+        if self.target is not None:
+            length = self.target.lengths[self.sequence]
+            starts = self.target.starts
+            last = starts.shape[1] - 2
+            here = sentence.clamp(max=last)
+            sentence_length = starts[self.sequence, here + 1] - starts[self.sequence, here]
+        place = Place(self.sequence, position, sentence, inner, length, sentence_length)
+        state = Steps(self.alignment, self.source, self.target, self.sequence, position, sentence, inner)
+        return state, self.alignment.clamped(place, self.source)
+
+    def reorder(self, index: Tensor) -> Steps:
+        """Hypothesis n becomes what hypothesis index[n] was."""
+        moved = (x[index] for x in (self.sequence, self.position, self.sentence, self.inner))
+        return Steps(self.alignment, self.source, self.target, *moved)
+
+
+def rounded(numerator: Tensor, denominator: Tensor | int) -> Tensor:
+    """numerator / denominator rounded half up, in integers: the one rounding used everywhere."""
+    return (2 * numerator + denominator) // (2 * denominator)

@@ -1,0 +1,50 @@
+"""The contract of an attention variant: which patterns its three kinds of module use, and what it keeps when
+decoding step by step.
+
+A module whose patterns are several computes one context vector for each and concatenates them (LST does).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from fenster.model.packed import Packed
+from fenster.model.pattern import Pattern
+from fenster.model.state import CrossState, SelfState
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """The patterns of one forward pass, shared by all layers."""
+
+    encoder: tuple[Pattern, ...]
+    decoder: tuple[Pattern, ...]
+    cross: tuple[Pattern, ...]
+
+
+class Variant(ABC):
+    """One attention variant. Layers know only this contract."""
+
+    branches = 1
+    """Patterns of a self-attention module; its output map is this many times wider."""
+
+    @abstractmethod
+    def encoder(self, source: Packed) -> tuple[Pattern, ...]: ...
+
+    @abstractmethod
+    def decoder(self, target: Packed) -> tuple[Pattern, ...]: ...
+
+    @abstractmethod
+    def cross(self, source: Packed, target: Packed, center: Tensor) -> tuple[Pattern, ...]:
+        """`center` is the alignment of every target token; variants without windows do not use it."""
+
+    @abstractmethod
+    def self_state(self) -> SelfState:
+        """An empty decode-time state for one decoder layer's self-attention."""
+
+    @abstractmethod
+    def cross_state(self, k: Tensor, v: Tensor, source: Packed) -> CrossState:
+        """The decode-time state of one layer's cross-attention over source keys and values [S, H, D]."""

@@ -1,0 +1,27 @@
+"""Vanilla attention: everything sees everything (the decoder: everything before)."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from fenster.model.attention.base import Variant
+from fenster.model.packed import Packed
+from fenster.model.pattern import Pattern
+from fenster.model.state import CrossState, Growing, SelfState, WholeSource
+
+
+class Full(Variant):
+    def encoder(self, source: Packed) -> tuple[Pattern, ...]:
+        return (Pattern(source, source),)
+
+    def decoder(self, target: Packed) -> tuple[Pattern, ...]:
+        return (Pattern(target, target, causal=True),)
+
+    def cross(self, source: Packed, target: Packed, center: Tensor) -> tuple[Pattern, ...]:
+        return (Pattern(target, source),)
+
+    def self_state(self) -> SelfState:
+        return Growing()
+
+    def cross_state(self, k: Tensor, v: Tensor, source: Packed) -> CrossState:
+        return WholeSource.of(k, v, source)

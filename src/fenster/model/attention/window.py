@@ -1,0 +1,30 @@
+"""Window attention: keys within w of the query's own place, or in cross-attention of its aligned place."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from fenster.model.attention.base import Variant
+from fenster.model.packed import Packed
+from fenster.model.pattern import Pattern
+from fenster.model.state import CrossState, Ring, SelfState, SourceWindow
+
+
+class Window(Variant):
+    def __init__(self, window: int) -> None:
+        self.window = window
+
+    def encoder(self, source: Packed) -> tuple[Pattern, ...]:
+        return (Pattern(source, source, window=self.window),)
+
+    def decoder(self, target: Packed) -> tuple[Pattern, ...]:
+        return (Pattern(target, target, causal=True, window=self.window),)
+
+    def cross(self, source: Packed, target: Packed, center: Tensor) -> tuple[Pattern, ...]:
+        return (Pattern(target, source, window=self.window, center=center),)
+
+    def self_state(self) -> SelfState:
+        return Ring(self.window + 1)
+
+    def cross_state(self, k: Tensor, v: Tensor, source: Packed) -> CrossState:
+        return SourceWindow(k, v, source, self.window)

@@ -1,0 +1,38 @@
+"""How attention is computed: interchangeable functions of one signature.
+
+    compute(q [T, H, D], k [S, H, D], v [S, H, D], pattern, relative | None) -> [T, H, D]
+
+`reference` defines what is right, for every pattern. A new way is one new file and one line in COMPUTE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, get_args
+
+from torch import Tensor
+
+from fenster.errors import ConfigError
+from fenster.model.compute.block import block
+from fenster.model.compute.dense import dense
+from fenster.model.compute.gather import gather
+from fenster.model.compute.reference import reference
+from fenster.model.pattern import Pattern, Relative
+
+Compute = Callable[[Tensor, Tensor, Tensor, Pattern, Relative | None], Tensor]
+ComputeName = Literal["auto", "reference", "dense", "gather", "block"]
+
+COMPUTE: dict[str, Compute] = {"reference": reference, "dense": dense, "gather": gather, "block": block}
+_WINDOW_ONLY = ("gather", "block")
+
+
+def choose(name: ComputeName, pattern: Pattern) -> Compute:
+    """The function for a pattern. `auto` takes the fastest that fits; others are taken at their word, except
+    that a way which only knows windows leaves patterns without one to `dense`."""
+    if name not in get_args(ComputeName):
+        raise ConfigError(f"no computation is called {name!r}", expected=", ".join(get_args(ComputeName)))
+    if name == "auto":
+        name = "block"
+    if pattern.window is None and name in _WINDOW_ONLY:
+        name = "dense"
+    return COMPUTE[name]

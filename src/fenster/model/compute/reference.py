@@ -1,0 +1,26 @@
+"""The oracle: dense mask, float32 or wider, nothing clever. Every other computation must equal it."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from fenster.model.pattern import Pattern, Relative
+from fenster.model.precision import widened
+
+
+def weights(q: Tensor, k: Tensor, pattern: Pattern, relative: Relative | None) -> Tensor:
+    """Attention weights [H, T, S]; keys that may not be seen have exactly 0."""
+    q, k = widened(q), widened(k)
+    logits = torch.einsum("thd,shd->hts", q, k)
+    if relative is not None:
+        distance = pattern.queries.position[:, None] - pattern.keys.position[None, :]  # [T, S]
+        of_pair = widened(relative.table)[relative.index(distance)]  # [T, S, H, D]
+        logits = logits + torch.einsum("thd,tshd->hts", q, of_pair)
+    logits = logits * q.shape[-1] ** -0.5
+    seen: Tensor = logits.masked_fill(~pattern.allowed(), -torch.inf).softmax(-1)
+    return seen
+
+
+def reference(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, relative: Relative | None) -> Tensor:
+    return torch.einsum("hts,shd->thd", weights(q, k, pattern, relative), widened(v)).to(q.dtype)

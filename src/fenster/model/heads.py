@@ -1,0 +1,118 @@
+"""Multi-head attention: projections, heads, and the call of one computation. Knows no variant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from fenster.model.compute import ComputeName, choose
+from fenster.model.pattern import Pattern, Relative
+from fenster.model.precision import widened
+from fenster.model.probe import Probe
+from fenster.model.state import CrossState, Moment, SelfState, View
+
+
+class Heads(nn.Module):
+    """What self- and cross-attention share. `branches` context vectors are concatenated before the output map."""
+
+    table: nn.Parameter | None
+
+    def __init__(self, width: int, heads: int, branches: int, reach: int | None, compute: ComputeName) -> None:
+        super().__init__()
+        self.heads, self.compute = heads, compute
+        self.out = nn.Linear(branches * width, width)
+        nn.init.xavier_uniform_(self.out.weight)
+        nn.init.zeros_(self.out.bias)
+        if reach is None:
+            self.table = None
+        else:
+            size = width // heads
+            self.table = nn.Parameter(torch.randn(2 * reach + 1, heads, size) * size**-0.5)  # r_{i-j}
+
+    def _split(self, x: Tensor) -> Tensor:
+        return x.view(len(x), self.heads, -1)  # [tokens, H, D]
+
+    @property
+    def relative(self) -> Relative | None:
+        return None if self.table is None else Relative(self.table)
+
+    def _attend(
+        self, q: Tensor, k: Tensor, v: Tensor, patterns: Sequence[Pattern], name: str, probe: Probe | None
+    ) -> Tensor:
+        """[T, width] from heads [·, H, D]."""
+        if probe is not None:
+            probe.record(name, q, k, patterns, self.relative)
+        contexts = [choose(self.compute, pattern)(q, k, v, pattern, self.relative) for pattern in patterns]
+        return self._joined(contexts)
+
+    def _look(self, q: Tensor, view: View) -> Tensor:
+        """One query [N, H, D] for each hypothesis against what its state shows."""
+        logits = torch.einsum("nhd,nmhd->nhm", q, view.k)
+        relative = self.relative
+        if relative is not None and view.distance is not None:
+            term = torch.einsum("nhd,rhd->nhr", q, relative.table.to(q.dtype))
+            index = relative.index(view.distance)[:, None, :].expand_as(logits)
+            logits = logits + term.gather(-1, index)
+        logits = widened(logits) * q.shape[-1] ** -0.5
+        contexts = []
+        for allowed in view.allowed:
+            weights = logits.masked_fill(~allowed[:, None, :], -torch.inf).softmax(-1).to(q.dtype)
+            contexts.append(torch.einsum("nhm,nmhd->nhd", weights, view.v))
+        return self._joined(contexts)
+
+    def _joined(self, contexts: list[Tensor]) -> Tensor:
+        flat = [context.flatten(1) for context in contexts]
+        out: Tensor = self.out(flat[0] if len(flat) == 1 else torch.cat(flat, -1))
+        return out
+
+
+class SelfHeads(Heads):
+    """Self-attention: one projection to queries, keys and values."""
+
+    def __init__(self, width: int, heads: int, branches: int, reach: int | None, compute: ComputeName) -> None:
+        super().__init__(width, heads, branches, reach, compute)
+        self.qkv = _projection(width, 3)
+
+    def forward(self, x: Tensor, patterns: Sequence[Pattern], name: str, probe: Probe | None = None) -> Tensor:
+        q, k, v = map(self._split, self.qkv(x).chunk(3, -1))
+        return self._attend(q, k, v, patterns, name, probe)
+
+    def step(self, x: Tensor, state: SelfState, now: Moment) -> tuple[Tensor, SelfState]:
+        """One token [N, width] for each hypothesis; also the state with it."""
+        q, k, v = map(self._split, self.qkv(x).chunk(3, -1))
+        state = state.add(k, v, now)
+        return self._look(q, state.view(now)), state
+
+
+class CrossHeads(Heads):
+    """Cross-attention: queries from the target, keys and values from the source."""
+
+    def __init__(self, width: int, heads: int, compute: ComputeName) -> None:
+        super().__init__(width, heads, 1, None, compute)
+        self.q = _projection(width, 1)
+        self.kv = _projection(width, 2)
+
+    def forward(
+        self, x: Tensor, memory: Tensor, patterns: Sequence[Pattern], name: str, probe: Probe | None = None
+    ) -> Tensor:
+        k, v = self.remember(memory)
+        return self._attend(self._split(self.q(x)), k, v, patterns, name, probe)
+
+    def remember(self, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values [S, H, D] of the encoded source."""
+        k, v = map(self._split, self.kv(memory).chunk(2, -1))
+        return k, v
+
+    def step(self, x: Tensor, state: CrossState, now: Moment) -> Tensor:
+        return self._look(self._split(self.q(x)), state.view(now))
+
+
+def _projection(width: int, parts: int) -> nn.Linear:
+    """Several square maps in one, each initialised as a matrix of its own (as fairseq does)."""
+    linear = nn.Linear(width, parts * width)
+    for part in linear.weight.chunk(parts):
+        nn.init.xavier_uniform_(part, gain=2**-0.5)
+    nn.init.zeros_(linear.bias)
+    return linear

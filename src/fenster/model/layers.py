@@ -1,0 +1,86 @@
+"""Encoder and decoder layers: attention, feed-forward, residuals and norms. No variant is known here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from fenster.model.attention import Patterns, Variant
+from fenster.model.config import ModelConfig
+from fenster.model.heads import CrossHeads, SelfHeads
+from fenster.model.probe import Probe
+from fenster.model.state import CrossState, Moment, SelfState
+
+
+class Residual(nn.Module):
+    """x + dropout(sub-layer(x)), with the norm before (pre) or after (post)."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(config.width)
+        self.dropout = nn.Dropout(config.dropout)
+        self.pre = config.norm == "pre"
+
+    def forward(self, x: Tensor, inside: Callable[[Tensor], Tensor]) -> Tensor:
+        if self.pre:
+            out: Tensor = x + self.dropout(inside(self.norm(x)))
+        else:
+            out = self.norm(x + self.dropout(inside(x)))
+        return out
+
+
+class FeedForward(nn.Module):
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.up, self.down = nn.Linear(config.width, config.ffn), nn.Linear(config.ffn, config.width)
+        self.dropout = nn.Dropout(config.dropout)
+        for linear in (self.up, self.down):
+            nn.init.xavier_uniform_(linear.weight)
+            nn.init.zeros_(linear.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.down(self.dropout(F.relu(self.up(x))))
+        return out
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, config: ModelConfig, variant: Variant) -> None:
+        super().__init__()
+        self.attention = SelfHeads(config.width, config.heads, variant.branches, config.reach, config.compute)
+        self.ffn = FeedForward(config)
+        self.around_attention, self.around_ffn = Residual(config), Residual(config)
+
+    def forward(self, x: Tensor, patterns: Patterns, name: str, probe: Probe | None) -> Tensor:
+        x = self.around_attention(x, lambda y: self.attention(y, patterns.encoder, f"{name}.self", probe))
+        out: Tensor = self.around_ffn(x, self.ffn)
+        return out
+
+
+class DecoderLayer(nn.Module):
+    def __init__(self, config: ModelConfig, variant: Variant) -> None:
+        super().__init__()
+        self.attention = SelfHeads(config.width, config.heads, variant.branches, config.reach, config.compute)
+        self.cross = CrossHeads(config.width, config.heads, config.compute)
+        self.ffn = FeedForward(config)
+        self.around_attention, self.around_cross, self.around_ffn = (Residual(config) for _ in range(3))
+
+    def forward(self, x: Tensor, memory: Tensor, patterns: Patterns, name: str, probe: Probe | None) -> Tensor:
+        x = self.around_attention(x, lambda y: self.attention(y, patterns.decoder, f"{name}.self", probe))
+        x = self.around_cross(x, lambda y: self.cross(y, memory, patterns.cross, f"{name}.cross", probe))
+        out: Tensor = self.around_ffn(x, self.ffn)
+        return out
+
+    def step(self, x: Tensor, state: SelfState, source: CrossState, now: Moment) -> tuple[Tensor, SelfState]:
+        """One token for each hypothesis [N, width]; also the layer's state with it."""
+        after = state
+
+        def attend(y: Tensor) -> Tensor:
+            nonlocal after
+            out, after = self.attention.step(y, state, now)
+            return out
+
+        x = self.around_attention(x, attend)
+        x = self.around_cross(x, lambda y: self.cross.step(y, source, now))
+        return self.around_ffn(x, self.ffn), after

@@ -1,0 +1,84 @@
+"""Where sequences lie in a packed tensor `[tokens, …]`: the torch side of `batch.PackedSide`.
+
+Everything in the model works on packed tensors: no position is padding, whatever the lengths are. What a part
+needs to know about the layout (which sequence, which place, which sentence a token is) is here, computed once
+a batch and shared by all layers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fenster.batch import PackedSide
+
+
+@dataclass(frozen=True)
+class Packed:
+    """B sequences one after the other; sequence b is rows offsets[b] : offsets[b + 1]."""
+
+    offsets: Tensor  # [B + 1] int64
+    owner: Tensor  # [tokens] int64, which sequence
+    position: Tensor  # [tokens] int64, place within it, from 0
+    sentence: Tensor  # [tokens] int64, sentence index within it
+    starts: Tensor  # [B, N + 1] int64, start of each sentence; beyond a sequence's last: its length
+    longest: int  # a plain number, so that no one has to ask the device
+
+    @classmethod
+    def of(cls, side: PackedSide, device: torch.device | str = "cpu") -> Packed:
+        lengths = np.diff(side.offsets)
+        counts = np.diff(side.start_offsets)  # sentences + 1
+        starts = np.repeat(lengths[:, None], counts.max(initial=1), axis=1).astype(np.int64)
+        starts[np.arange(starts.shape[1]) < counts[:, None]] = side.starts
+        owner = np.repeat(np.arange(len(lengths)), lengths)
+        arrays = (side.offsets, owner, np.arange(side.tokens) - side.offsets[:-1][owner], side.sentence, starts)
+        offsets, owners, position, sentence, padded = (
+            torch.from_numpy(array.astype(np.int64)).to(device, non_blocking=True) for array in arrays
+        )
+        return cls(offsets, owners, position, sentence, padded, side.longest)
+
+    @classmethod
+    def of_sentences(cls, lengths: Sequence[Sequence[int]], device: torch.device | str = "cpu") -> Packed:
+        """From sentence lengths (end symbols included), a list for each sequence."""
+        totals = [sum(sizes) for sizes in lengths]
+        starts = [np.concatenate([[0], np.cumsum(sizes)]) for sizes in lengths]
+        side = PackedSide(
+            np.zeros(sum(totals), np.int32),
+            np.concatenate([[0], np.cumsum(totals)]).astype(np.int32),
+            np.concatenate([np.repeat(np.arange(len(sizes)), sizes) for sizes in lengths]).astype(np.int32),
+            np.concatenate(starts).astype(np.int32),
+            np.concatenate([[0], np.cumsum([len(start) for start in starts])]).astype(np.int32),
+        )
+        return cls.of(side, device)
+
+    @property
+    def lengths(self) -> Tensor:  # [B]
+        return self.offsets.diff()
+
+    @property
+    def sequences(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def tokens(self) -> int:
+        return len(self.owner)
+
+
+def pad(x: Tensor, packed: Packed) -> Tensor:
+    """[tokens, …] -> [B, longest, …], zeros beyond each end. For computations that know no packing."""
+    if packed.sequences == 1:
+        return x.unsqueeze(0)
+    rows = packed.owner * packed.longest + packed.position
+    flat = x.new_zeros(packed.sequences * packed.longest, *x.shape[1:]).index_copy(0, rows, x)
+    return flat.view(packed.sequences, packed.longest, *x.shape[1:])
+
+
+def unpad(x: Tensor, packed: Packed) -> Tensor:
+    """[B, longest, …] -> [tokens, …], the inverse of `pad`."""
+    if packed.sequences == 1:
+        return x.squeeze(0)
+    return x.flatten(0, 1).index_select(0, packed.owner * packed.longest + packed.position)

@@ -1,0 +1,152 @@
+"""Decode-time state: what a layer keeps of earlier tokens, one row for each hypothesis.
+
+Windows keep only what can still be seen, so their state does not grow with the document. States are immutable:
+`add` and `reorder` return new ones, and a beam search may keep old ones.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fenster.model.packed import Packed, pad
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The tokens now being predicted, one for each of N hypotheses."""
+
+    sequence: Tensor  # [N] which source sequence
+    position: Tensor  # [N] place in the target, from 0
+    sentence: Tensor  # [N] sentence index
+    center: Tensor  # [N] aligned source place
+
+
+@dataclass(frozen=True)
+class View:
+    """Keys and values that N queries may look at: M slots each, one mask for every pattern of the module."""
+
+    k: Tensor  # [N, M, H, D]
+    v: Tensor  # [N, M, H, D]
+    allowed: tuple[Tensor, ...]  # [N, M] bool each
+    distance: Tensor | None = None  # [N, M] i - j, for relative positions
+
+
+class SelfState(ABC):
+    """Self-attention: keys and values of the tokens so far."""
+
+    @abstractmethod
+    def add(self, k: Tensor, v: Tensor, now: Moment) -> SelfState:
+        """With the keys and values [N, H, D] of the tokens at `now`."""
+
+    @abstractmethod
+    def view(self, now: Moment) -> View: ...
+
+    @abstractmethod
+    def reorder(self, index: Tensor) -> SelfState: ...
+
+
+class CrossState(ABC):
+    """Cross-attention: keys and values of the source. Fixed, shared by all hypotheses of a sequence."""
+
+    @abstractmethod
+    def view(self, now: Moment) -> View: ...
+
+
+@dataclass(frozen=True)
+class Growing(SelfState):
+    """Keeps everything. `restricted` adds a second mask, same sentence only (LST)."""
+
+    restricted: bool = False
+    k: Tensor | None = None  # [N, M, H, D]
+    v: Tensor | None = None
+    position: Tensor | None = None  # [N, M]
+    sentence: Tensor | None = None  # [N, M]
+
+    def add(self, k: Tensor, v: Tensor, now: Moment) -> Growing:
+        new = (k, v, now.position, now.sentence)
+        old = (self.k, self.v, self.position, self.sentence)
+        joined = (
+            x.unsqueeze(1) if before is None else torch.cat([before, x.unsqueeze(1)], 1)
+            for before, x in zip(old, new, strict=True)
+        )
+        return Growing(self.restricted, *joined)
+
+    def view(self, now: Moment) -> View:
+        assert self.k is not None and self.v is not None
+        assert self.position is not None and self.sentence is not None
+        allowed: tuple[Tensor, ...] = (torch.ones_like(self.position, dtype=torch.bool),)
+        if self.restricted:
+            allowed = (*allowed, self.sentence == now.sentence[:, None])
+        return View(self.k, self.v, allowed, now.position[:, None] - self.position)
+
+    def reorder(self, index: Tensor) -> Growing:
+        moved = (None if x is None else x[index] for x in (self.k, self.v, self.position, self.sentence))
+        return Growing(self.restricted, *moved)
+
+
+@dataclass(frozen=True)
+class Ring(SelfState):
+    """Keeps the last `size` tokens: token i lies in slot i mod size."""
+
+    size: int
+    k: Tensor | None = None  # [N, size, H, D]
+    v: Tensor | None = None
+    position: Tensor | None = None  # [N, size], -1 where empty
+
+    def add(self, k: Tensor, v: Tensor, now: Moment) -> Ring:
+        rows, slot = torch.arange(len(k), device=k.device), now.position % self.size
+        if self.k is None or self.v is None or self.position is None:
+            keys, values = (x.new_zeros(len(x), self.size, *x.shape[1:]) for x in (k, v))
+            position = torch.full((len(k), self.size), -1, device=k.device, dtype=torch.long)
+        else:
+            keys, values, position = self.k.clone(), self.v.clone(), self.position.clone()
+        keys[rows, slot], values[rows, slot], position[rows, slot] = k, v, now.position
+        return Ring(self.size, keys, values, position)
+
+    def view(self, now: Moment) -> View:
+        assert self.k is not None and self.v is not None and self.position is not None
+        return View(self.k, self.v, (self.position >= 0,), now.position[:, None] - self.position)
+
+    def reorder(self, index: Tensor) -> Ring:
+        moved = (None if x is None else x[index] for x in (self.k, self.v, self.position))
+        return Ring(self.size, *moved)
+
+
+@dataclass(frozen=True)
+class WholeSource(CrossState):
+    """Every source token of the hypothesis' sequence."""
+
+    k: Tensor  # [B, S, H, D]
+    v: Tensor
+    lengths: Tensor  # [B]
+
+    @classmethod
+    def of(cls, k: Tensor, v: Tensor, source: Packed) -> WholeSource:
+        return cls(pad(k, source), pad(v, source), source.lengths)
+
+    def view(self, now: Moment) -> View:
+        slot = torch.arange(self.k.shape[1], device=self.k.device)
+        allowed = slot < self.lengths[now.sequence][:, None]
+        return View(self.k[now.sequence], self.v[now.sequence], (allowed,))
+
+
+@dataclass(frozen=True)
+class SourceWindow(CrossState):
+    """The source tokens within `window` of the aligned place: a slice for each hypothesis."""
+
+    k: Tensor  # [S, H, D], packed
+    v: Tensor
+    source: Packed
+    window: int
+
+    def view(self, now: Moment) -> View:
+        begin, end = self.source.offsets[now.sequence], self.source.offsets[now.sequence + 1]
+        offset = torch.arange(-self.window, self.window + 1, device=self.k.device)
+        index = (begin + now.center)[:, None] + offset
+        allowed = (index >= begin[:, None]) & (index < end[:, None])
+        index = index.clamp(0, len(self.k) - 1)
+        return View(self.k[index], self.v[index], (allowed,))

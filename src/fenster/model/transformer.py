@@ -1,0 +1,157 @@
+"""The transformer: tied embeddings, encoder, decoder, whole sequences or one token at a time.
+
+Works on packed ids; text never comes here. The training path is `forward`, decoding goes `encode`, `begin`,
+`step`; both give the same numbers for the same tokens.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from fenster.model.align import ALIGNMENTS, Alignment, AlignmentName, Steps
+from fenster.model.attention import Patterns, make_variant
+from fenster.model.config import ModelConfig
+from fenster.model.layers import DecoderLayer, EncoderLayer
+from fenster.model.packed import Packed
+from fenster.model.position import sinusoids
+from fenster.model.probe import Probe
+from fenster.model.state import CrossState, Moment, SelfState
+from fenster.tokenize import BOS_ID, PAD_ID
+
+
+@dataclass(frozen=True)
+class DecoderState:
+    """Everything that N hypotheses need to go on: each layer's states and the alignment's."""
+
+    layers: tuple[SelfState, ...]
+    sources: tuple[CrossState, ...]
+    steps: Steps
+
+    def reorder(self, index: Tensor) -> DecoderState:
+        """Hypothesis n goes on from what hypothesis index[n] was."""
+        moved = tuple(layer.reorder(index) for layer in self.layers)
+        return DecoderState(moved, self.sources, self.steps.reorder(index))
+
+
+class Transformer(nn.Module):
+    """`ratio` is the training data's source/target ratio, which some alignments need."""
+
+    def __init__(self, config: ModelConfig, vocab_size: int, ratio: float = 1.0) -> None:
+        super().__init__()
+        self.config, self.ratio = config, ratio
+        self.variant = make_variant(config.attention)
+        self.embedding = nn.Embedding(vocab_size, config.width, padding_idx=PAD_ID)
+        nn.init.normal_(self.embedding.weight, std=config.width**-0.5)
+        with torch.no_grad():
+            self.embedding.weight[PAD_ID].zero_()
+        self.dropout = nn.Dropout(config.dropout)
+        self.encoder = nn.ModuleList(EncoderLayer(config, self.variant) for _ in range(config.encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(config, self.variant) for _ in range(config.decoder_layers))
+        # With the norm first the last sub-layer's output is not normed by its own layer.
+        pre = config.norm == "pre"
+        self.encoder_norm: nn.Module = nn.LayerNorm(config.width) if pre else nn.Identity()
+        self.decoder_norm: nn.Module = nn.LayerNorm(config.width) if pre else nn.Identity()
+
+    def alignment(self, name: AlignmentName) -> Alignment:
+        return ALIGNMENTS[name](self.ratio)
+
+    def training_alignment(self) -> Alignment:
+        """The one for training and scoring; variants without windows do not look at it."""
+        attention = self.config.attention
+        return self.alignment(attention.alignment if attention.kind == "window" else "linear")
+
+    def decoding_alignment(self) -> Alignment:
+        attention = self.config.attention
+        return self.alignment(attention.decoding_alignment if attention.kind == "window" else "one-to-one")
+
+    def patterns(self, source: Packed, target: Packed, alignment: Alignment | None = None) -> Patterns:
+        """What every module may attend to in this batch; made once, used by all layers."""
+        center = (alignment or self.training_alignment()).whole(source, target)
+        variant = self.variant
+        return Patterns(variant.encoder(source), variant.decoder(target), variant.cross(source, target, center))
+
+    def forward(
+        self,
+        source_ids: Tensor,
+        target_ids: Tensor,
+        source: Packed,
+        target: Packed,
+        *,
+        alignment: Alignment | None = None,
+        probe: Probe | None = None,
+    ) -> Tensor:
+        """Hidden states [T, width] that predict `target_ids` [T]; `logits` or `loss.smoothed` go on from here."""
+        patterns = self.patterns(source, target, alignment)
+        memory = self.encode(source_ids, source, patterns, probe)
+        x = self._embed(shifted(target_ids, target), target.position)
+        for number, layer in enumerate(self.decoder):
+            x = layer(x, memory, patterns, f"decoder.{number}", probe)
+        out: Tensor = self.decoder_norm(x)
+        return out
+
+    def encode(
+        self, source_ids: Tensor, source: Packed, patterns: Patterns | None = None, probe: Probe | None = None
+    ) -> Tensor:
+        """[S, width] encoder states."""
+        patterns = patterns or Patterns(self.variant.encoder(source), (), ())
+        x = self._embed(source_ids, source.position)
+        for number, layer in enumerate(self.encoder):
+            x = layer(x, patterns, f"encoder.{number}", probe)
+        out: Tensor = self.encoder_norm(x)
+        return out
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """[…, vocabulary], through the tied embedding."""
+        return F.linear(hidden, self.embedding.weight)
+
+    def begin(
+        self,
+        memory: Tensor,
+        source: Packed,
+        sequence: Tensor,
+        *,
+        alignment: Alignment | None = None,
+        target: Packed | None = None,
+    ) -> DecoderState:
+        """The state of hypotheses that translate source sequences `sequence` [N], before their first token.
+
+        `target` tells target lengths where they are known, for alignments that want them.
+        """
+        layers = tuple(self.variant.self_state() for _ in self.decoder)
+        sources = tuple(
+            self.variant.cross_state(*layer.cross.remember(memory), source) for layer in self._layers()
+        )
+        return DecoderState(
+            layers, sources, (alignment or self.decoding_alignment()).begin(source, sequence, target)
+        )
+
+    def step(self, previous: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+        """(hidden [N, width] that predicts the next token, state) after the tokens `previous` [N]; first BOS."""
+        steps, center = state.steps.next(previous)
+        now = Moment(steps.sequence, steps.position, steps.sentence, center)
+        x = self._embed(previous, steps.position)
+        layers = []
+        for layer, own, source in zip(self._layers(), state.layers, state.sources, strict=True):
+            x, own = layer.step(x, own, source, now)
+            layers.append(own)
+        return self.decoder_norm(x), DecoderState(tuple(layers), state.sources, steps)
+
+    def _layers(self) -> list[DecoderLayer]:
+        return [layer for layer in self.decoder if isinstance(layer, DecoderLayer)]
+
+    def _embed(self, ids: Tensor, position: Tensor) -> Tensor:
+        x = self.embedding(ids) * math.sqrt(self.config.width)
+        if self.config.positions == "sinusoidal":
+            x = x + sinusoids(position, self.config.width).to(x.dtype)
+        out: Tensor = self.dropout(x)
+        return out
+
+
+def shifted(ids: Tensor, packed: Packed) -> Tensor:
+    """Decoder inputs: each sequence moved on by one place, BOS first."""
+    return ids.roll(1).index_fill(0, packed.offsets[:-1], BOS_ID)

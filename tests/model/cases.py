@@ -1,0 +1,71 @@
+"""Random packed sequences, patterns and alignments for the attention tests."""
+
+from __future__ import annotations
+
+import torch
+from hypothesis import strategies as st
+from torch import Tensor
+
+from fenster.model.align import ALIGNMENTS
+from fenster.model.compute import Compute
+from fenster.model.packed import Packed
+from fenster.model.pattern import Pattern, Relative
+
+HEADS, SIZE = 2, 8
+SENTENCES = st.lists(st.integers(1, 9), min_size=1, max_size=6)
+
+
+def random_centers(source: Packed, target: Packed, kind: str, seed: int) -> Tensor:
+    """Centers that any alignment could give, and some that none does: jumps forward and back."""
+    if kind in ALIGNMENTS:
+        return ALIGNMENTS[kind](1.3).whole(source, target)  # type: ignore[index]
+    generator = torch.Generator().manual_seed(seed)
+    share = torch.rand(target.tokens, generator=generator)
+    return (share * source.lengths[target.owner]).long()
+
+
+def make_pattern(kind: str, source: Packed, target: Packed, window: int, centers: str, seed: int) -> Pattern:
+    """`encoder`, `decoder` or `cross` windows."""
+    if kind == "encoder":
+        return Pattern(source, source, window=window)
+    if kind == "decoder":
+        return Pattern(target, target, causal=True, window=window)
+    return Pattern(target, source, window=window, center=random_centers(source, target, centers, seed))
+
+
+def tensors(pattern: Pattern, relative: bool, seed: int, reach: int | None = None) -> list[Tensor]:
+    """q, k, v and perhaps a table, in double precision so that equality means equality."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def draw(*shape: int) -> Tensor:
+        return torch.randn(*shape, generator=generator, dtype=torch.float64, requires_grad=True)
+
+    made = [draw(side.tokens, HEADS, SIZE) for side in (pattern.queries, pattern.keys, pattern.keys)]
+    if relative:
+        found = pattern.window if reach is None else reach
+        assert found is not None
+        made.append(draw(2 * found + 1, HEADS, SIZE))
+    return made
+
+
+def values_and_gradients(compute: Compute, pattern: Pattern, inputs: list[Tensor]) -> list[Tensor]:
+    """The output, and the gradient of a random projection of it to every input."""
+    leaves = [x.detach().clone().requires_grad_() for x in inputs]
+    relative = Relative(leaves[3]) if len(leaves) == 4 else None
+    out = compute(leaves[0], leaves[1], leaves[2], pattern, relative)
+    direction = torch.randn(out.shape, generator=torch.Generator().manual_seed(0)).to(out.dtype)
+    gradients = torch.autograd.grad((out * direction).sum(), leaves, allow_unused=True)
+    return [
+        out.detach(),
+        *(torch.zeros_like(x) if g is None else g for g, x in zip(gradients, leaves, strict=True)),
+    ]
+
+
+def assert_same(
+    compute: Compute, oracle: Compute, pattern: Pattern, inputs: list[Tensor], **tolerance: float
+) -> None:
+    names = ("out", "dq", "dk", "dv", "dr")
+    found, wanted = values_and_gradients(compute, pattern, inputs), values_and_gradients(oracle, pattern, inputs)
+    for name, a, b in zip(names, found, wanted, strict=False):
+        assert torch.isfinite(a).all(), f"{name} is not finite"
+        torch.testing.assert_close(a, b, msg=lambda text, name=name: f"{name}: {text}", **tolerance)

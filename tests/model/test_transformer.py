@@ -1,0 +1,269 @@
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from fenster.batch import Batch
+from fenster.context import DocumentContext, ExampleIndex
+from fenster.errors import ConfigError
+from fenster.model import ModelConfig, Packed, Transformer, preset
+from fenster.model.align import ALIGNMENTS
+from fenster.model.loss import smoothed_loss
+from fenster.model.probe import Probe
+from fenster.model.transformer import shifted
+from fenster.shards import Prepared
+from fenster.tokenize import BOS_ID, EOS_ID, SEP_ID
+from tests.model.test_align import target_ids
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "full": {"attention": {"kind": "full"}},
+    "full-relative": {"attention": {"kind": "full", "reach": 3}, "positions": "relative"},
+    "lst": {"attention": {"kind": "lst"}},
+    "window": {"attention": {"kind": "window", "window": 3}},
+    "window-relative": {"attention": {"kind": "window", "window": 3}, "positions": "relative"},
+}
+SOURCE, TARGET = [[4, 3, 5], [2, 6]], [[3, 5, 2], [7, 4]]
+
+
+def make(name: str, **changes: Any) -> Transformer:
+    torch.manual_seed(0)
+    return Transformer(preset("tiny", **{**VARIANTS[name], **changes}), 40, ratio=1.1).double().eval()
+
+
+def some_batch(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor, Packed, Packed]:
+    generator = torch.Generator().manual_seed(seed)
+    source, target = Packed.of_sentences(SOURCE), Packed.of_sentences(TARGET)
+    ids = torch.randint(6, 40, (source.tokens,), generator=generator)
+    wanted = torch.randint(6, 40, (target.tokens,), generator=generator)
+    for tokens, lengths in ((ids, SOURCE), (wanted, TARGET)):
+        marks = torch.tensor([token for row in target_ids(lengths) for token in row])
+        tokens[marks == SEP_ID], tokens[marks == EOS_ID] = SEP_ID, EOS_ID
+    return ids, wanted, source, target
+
+
+@pytest.mark.parametrize(
+    ("changes", "vocabulary", "millions"),
+    [
+        ({}, 15_000, 51.8),
+        ({}, 32_000, 60.5),
+        ({"attention": {"kind": "lst"}}, 15_000, 51.8 + 3.15),
+        ({"attention": {"kind": "window"}, "positions": "relative"}, 15_000, 51.8 + 0.25),
+    ],
+)
+def test_parameters_of_the_base_model(changes: dict[str, Any], vocabulary: int, millions: float) -> None:
+    with torch.device("meta"):
+        model = Transformer(preset("base", **changes), vocabulary)
+    count = sum(parameter.numel() for parameter in model.parameters())
+    assert count / 1e6 == pytest.approx(millions, abs=0.06)
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_batch_gives_what_its_sequences_give_alone(name: str, norm: str) -> None:
+    model = make(name, norm=norm)
+    ids, wanted, source, target = some_batch()
+    together = model(ids, wanted, source, target)
+    for b in range(2):
+        s, t = (slice(int(side.offsets[b]), int(side.offsets[b + 1])) for side in (source, target))
+        alone = model(ids[s], wanted[t], Packed.of_sentences([SOURCE[b]]), Packed.of_sentences([TARGET[b]]))
+        torch.testing.assert_close(together[t], alone)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_the_future_is_not_seen(name: str) -> None:
+    model = make(name)
+    ids, wanted, source, target = some_batch()
+    before = model(ids, wanted, source, target)
+    changed = wanted.clone()
+    changed[6] = 7 if int(wanted[6]) != 7 else 8  # a word: separators would move the sentences
+    after = model(ids, changed, source, target)
+    torch.testing.assert_close(before[:7], after[:7])
+    assert not torch.allclose(before[7:10], after[7:10])
+
+
+@pytest.mark.parametrize(("name", "alignment"), list(product(VARIANTS, ALIGNMENTS)))
+def test_step_by_step_equals_the_whole(name: str, alignment: str) -> None:
+    """Every variant and alignment, hypotheses reordered at every step as a beam search does."""
+    model = make(name)
+    ids, wanted, source, target = some_batch()
+    aligned = model.alignment(alignment)  # type: ignore[arg-type]
+    whole = model(ids, wanted, source, target, alignment=aligned)
+    memory = model.encode(ids, source)
+    order = torch.tensor([0, 1, 1, 0])
+    state = model.begin(memory, source, order, alignment=aligned, target=target)
+    previous = torch.full((4,), BOS_ID)
+    for i in range(target.longest):
+        hidden, state = model.step(previous, state)
+        inside = i < target.lengths[order]
+        torch.testing.assert_close(hidden[inside], whole[target.offsets[order[inside]] + i])
+        index = torch.tensor([3, 0, 1, 2])
+        state, order = state.reorder(index), order[index]
+        previous = wanted[(target.offsets[order] + i).clamp(max=target.tokens - 1)]
+
+
+def test_window_state_does_not_grow() -> None:
+    model = make("window-relative")
+    source = Packed.of_sentences([[30]])
+    memory = model.encode(torch.full((30,), 9), source)
+    state = model.begin(memory, source, torch.tensor([0]))
+    sizes = []
+    for _ in range(40):
+        _, state = model.step(torch.tensor([9]), state)
+        sizes.append(state.layers[0].k.numel())  # type: ignore[attr-defined]
+    assert set(sizes) == {4 * 64}
+
+
+def gradient_reach(model: Transformer, source_tokens: int, output: int) -> torch.Tensor:
+    """Which source embeddings the encoder's output at one place depends on."""
+    source = Packed.of_sentences([[source_tokens]])
+    ids = torch.randint(6, 40, (source_tokens,), generator=torch.Generator().manual_seed(1))
+    embedded = (model.embedding(ids) * 8).detach().requires_grad_()
+    model._embed = lambda ids, position: embedded  # type: ignore[method-assign]
+    hidden = model.encode(ids, source)
+    (gradient,) = torch.autograd.grad(hidden[output].sum() + hidden[output].square().sum(), embedded)
+    return gradient.abs().sum(-1) > 0
+
+
+@pytest.mark.parametrize("layers", [1, 2, 6])
+def test_the_encoder_reaches_w_tokens_a_layer_each_way(layers: int) -> None:
+    model = make("window-relative", encoder_layers=layers)
+    reached = gradient_reach(model, 60, 30).nonzero().squeeze(1)
+    assert (int(reached.min()), int(reached.max())) == (30 - 3 * layers, 30 + 3 * layers)
+    assert len(reached) == 6 * layers + 1
+
+
+@pytest.mark.parametrize("layers", [1, 3])
+def test_the_decoder_reaches_back_w_tokens_a_layer(layers: int) -> None:
+    """Target tokens beyond w * layers do not matter, those within do; the source is the same for all."""
+    model = make("window-relative", decoder_layers=layers)
+    source, target = Packed.of_sentences([[40]]), Packed.of_sentences([[40]])
+    ids, wanted = (torch.randint(6, 40, (40,), generator=torch.Generator().manual_seed(s)) for s in (1, 2))
+    before = model(ids, wanted, source, target)[30]
+
+    def changed(place: int) -> bool:
+        other = wanted.clone()
+        other[place] = 6 if int(wanted[place]) != 6 else 7
+        return not torch.equal(model(ids, other, source, target)[30], before)
+
+    # hidden[30] reads input 30, which is token 29, and w * layers inputs before it.
+    assert [changed(place) for place in (30, 29, 29 - 3 * layers, 28 - 3 * layers, 5)] == [
+        False, True, True, False, False,
+    ]  # fmt: skip
+
+
+def test_source_beyond_the_reach_changes_nothing() -> None:
+    """Cross-attention windows and the encoder's reach together: w * (1 + layers) around b_i."""
+    model = make("window-relative", encoder_layers=2, decoder_layers=1)
+    source, target = Packed.of_sentences([[60]]), Packed.of_sentences([[60]])
+    ids, wanted = (torch.randint(6, 40, (60,), generator=torch.Generator().manual_seed(s)) for s in (3, 4))
+    before = model(ids, wanted, source, target)[30]
+    for place, same in ((30 + 10, True), (30 + 9, False), (30, False), (30 - 9, False), (30 - 10, True)):
+        other = ids.clone()
+        other[place] = 6 if int(ids[place]) != 6 else 7
+        assert torch.equal(model(other, wanted, source, target)[30], before) == same, place
+
+
+def test_relative_models_do_not_know_where_they_are() -> None:
+    model = make("window-relative")
+    assert make("window").config.positions == "sinusoidal"
+    ids = torch.randint(6, 40, (50,), generator=torch.Generator().manual_seed(5))
+    long, short = Packed.of_sentences([[50]]), Packed.of_sentences([[40]])
+    inside = model.encode(ids, long)[20:35]
+    torch.testing.assert_close(inside, model.encode(ids[10:], short)[10:25])
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.2])
+@pytest.mark.parametrize("chunk", [1, 7, 100])
+def test_the_chunked_loss_is_pytorchs(smoothing: float, chunk: int) -> None:
+    torch.manual_seed(1)
+    hidden = torch.randn(23, 8, requires_grad=True)
+    weight = torch.randn(31, 8, requires_grad=True)
+    target = torch.randint(0, 31, (23,))
+    loss = smoothed_loss(hidden, weight, target, smoothing, chunk)
+    plain = torch.nn.functional.cross_entropy(
+        hidden @ weight.t(), target, label_smoothing=smoothing, reduction="sum"
+    )
+    torch.testing.assert_close(loss.smoothed, plain)
+    torch.testing.assert_close(
+        loss.nll, torch.nn.functional.cross_entropy(hidden @ weight.t(), target, reduction="sum")
+    )
+    found = torch.autograd.grad(3 * loss.smoothed, (hidden, weight))
+    wanted = torch.autograd.grad(3 * plain, (hidden, weight))
+    for a, b in zip(found, wanted, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_decoder_inputs_are_shifted_within_each_sequence() -> None:
+    packed = Packed.of_sentences([[3], [2]])
+    assert shifted(torch.tensor([7, 8, 3, 9, 3]), packed).tolist() == [BOS_ID, 7, 8, BOS_ID, 9]
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_probe_share_and_entropy(name: str) -> None:
+    model = make(name)
+    ids, wanted, source, target = some_batch()
+    probe = Probe(keep_weights=True)
+    probed = model(ids, wanted, source, target, probe=probe)
+    torch.testing.assert_close(probed, model(ids, wanted, source, target))
+    cross = probe.weights["decoder.1.cross"][0]  # [H, T, S]
+    expected = torch.stack([
+        sum(cross[h, t, s] for s in range(source.tokens)
+            if source.owner[s] == target.owner[t] and source.sentence[s] == target.sentence[t])
+        for h in range(4) for t in range(target.tokens)
+    ]).view(4, -1).mean(1)  # fmt: skip
+    torch.testing.assert_close(probe.share("decoder.1.cross"), expected)
+    assert (probe.entropy("decoder.1.cross") > 0).all()
+    assert 0 < probe.cross_share()[0] < 1
+
+
+def test_a_single_sentence_has_all_its_attention() -> None:
+    model = make("full")
+    side = Packed.of_sentences([[6]])
+    probe = Probe()
+    model(torch.full((6,), 9), torch.full((6,), 9), side, side, probe=probe)
+    assert probe.cross_share() == pytest.approx((1.0, 1.0))
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_model_learns_from_prepared_documents(name: str, toy: Prepared) -> None:
+    """From shards to a falling loss: the whole path, a few steps."""
+    torch.manual_seed(0)
+    model = Transformer(preset("tiny", **{**VARIANTS[name], "dropout": 0.0}), len(toy.tokenizer))
+    index = ExampleIndex.build(toy.split("train"), DocumentContext(limit=200))
+    batch = Batch.read(index, np.arange(8))
+    source, target = Packed.of(batch.source), Packed.of(batch.target)
+    ids, wanted = (torch.from_numpy(side.ids).long() for side in (batch.source, batch.target))
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    losses = []
+    for _ in range(25):
+        loss = smoothed_loss(model(ids, wanted, source, target), model.embedding.weight, wanted, 0.1)
+        optimizer.zero_grad()
+        (loss.smoothed / target.tokens).backward()
+        optimizer.step()
+        losses.append(float(loss.nll.detach()) / target.tokens)
+    assert losses[-1] < 0.6 * losses[0]
+    assert all(p.grad is not None for p in model.parameters())
+
+
+def test_a_window_model_equals_itself_under_every_computation() -> None:
+    ids, wanted, source, target = some_batch()
+    outputs = [
+        make("window-relative", compute=name)(ids, wanted, source, target)
+        for name in ("reference", "gather", "block", "dense", "auto")
+    ]
+    for out in outputs[1:]:
+        torch.testing.assert_close(out, outputs[0])
+
+
+def test_config_faults() -> None:
+    with pytest.raises(ConfigError, match="no preset is called 'huge'"):
+        preset("huge")
+    with pytest.raises(ConfigError, match=r"attention\.windw: unknown key; did you mean 'window'"):
+        preset("tiny", attention={"kind": "window", "windw": 3})
+    with pytest.raises(ConfigError, match="divisible"):
+        preset("tiny", heads=5)
+    with pytest.raises(ConfigError, match="not defined for lst"):
+        preset("tiny", positions="relative", attention={"kind": "lst"})
+    assert ModelConfig() == preset("base")
