@@ -32,6 +32,7 @@ COMMANDS = [
     ["data", "show"],
     ["data", "formats"],
     ["bench", "prepare"],
+    ["bench", "attention"],
 ]
 
 
@@ -121,3 +122,27 @@ def test_debug_shows_the_traceback(tmp_path: Path) -> None:
 
 def test_the_app_lists_its_commands() -> None:
     assert {"import", "data", "prepare", "bench"} <= set(app)
+
+
+def test_plain_commands_do_not_wait_for_torch() -> None:
+    code = "import sys; from fenster.cli import main; main(['data', 'formats']); sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+def test_bench_attention_prints_growth(capsys: pytest.CaptureFixture[str]) -> None:
+    out = run(
+        capsys, "bench", "attention", "--lengths", 64, 128, "--heads", 1, "--size", 8, "--ways", "block", "dense"
+    )
+    assert "time grows" in out
+    assert "MiB" in out
+    assert "no computation is called 'flash'" in fails(capsys, "bench", "attention", "--ways", "flash")
+
+
+def test_bench_prepare_measures_both_ways(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    toy = tmp_path / "toy.tsv"
+    run(capsys, "data", "generate", "--documents", 800, "-o", toy)
+    out = run(
+        capsys, "bench", "prepare", toy, "--sizes", 2000, "--repeats", 1, "--vocab-size", 600, "--threads", 2
+    )
+    assert "MiB" in out
+    assert "%" in out

@@ -188,7 +188,7 @@ def _locate(model: type[BaseModel], location: tuple[int | str, ...]) -> tuple[li
         known = [name for each in current for name in each.model_fields]
         fields = [each.model_fields[str(part)] for each in current if part in each.model_fields]
         tagged = [each for each in current if any(field.default == part for field in each.model_fields.values())]
-        if not fields and len(current) > 1 and tagged:
+        if len(current) > 1 and tagged:
             current = tagged
             continue
         path.append(str(part))

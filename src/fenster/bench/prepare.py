@@ -21,6 +21,7 @@ from pathlib import Path
 
 import sentencepiece
 
+from fenster.bench.memory import own_memory
 from fenster.config import CorpusConfig, PrepareConfig, TokenizerConfig
 from fenster.corpus import FORMATS, read_corpus
 from fenster.document import ParallelDocument
@@ -50,7 +51,9 @@ def _documents(corpora: Sequence[Path]) -> Iterator[ParallelDocument]:
         yield from read_corpus([path])
 
 
-def run(corpora: Sequence[Path], sizes: Sequence[int], *, threads: int, repeats: int) -> Iterator[Row]:
+def run(
+    corpora: Sequence[Path], sizes: Sequence[int], *, threads: int, repeats: int, vocab_size: int
+) -> Iterator[Row]:
     """Measure each size; the best of `repeats` alternating runs of each counts."""
     with tempfile.TemporaryDirectory(prefix="fenster-bench-") as name:
         folder = Path(name)
@@ -59,7 +62,7 @@ def run(corpora: Sequence[Path], sizes: Sequence[int], *, threads: int, repeats:
             sample += document.source.texts + document.target.texts
             if len(sample) >= _LEARN_FROM:
                 break
-        learn(sample, TokenizerConfig()).save(folder / "bench.model")
+        learn(sample, TokenizerConfig(vocab_size=vocab_size)).save(folder / "bench.model")
         for size in sizes:
             part = folder / f"{size}.tsv.xz"
             pairs = _write_part(corpora, size, part)
@@ -137,12 +140,6 @@ def _ours(folder: Path, part: Path, threads: int, number: int) -> float:
     return 2 * record.read_sentences / (time.perf_counter() - began)
 
 
-def _own_peak() -> int:
-    """Peak memory of this process. Not getrusage: across fork and exec that begins at the parent's."""
-    status = Path("/proc/self/status").read_text()
-    return 1024 * int(status.partition("VmHWM:")[2].split()[0])
-
-
 def _main() -> None:
     way, folder, part, threads, number = sys.argv[1:]
     if way == "alone":
@@ -150,7 +147,7 @@ def _main() -> None:
     else:
         speed = _ours(Path(folder), Path(part), int(threads), int(number))
     child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
-    print(json.dumps({"speed": speed, "peak": _own_peak(), "peak_child": child}))
+    print(json.dumps({"speed": speed, "peak": own_memory().peak, "peak_child": child}))
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ def weights(q: Tensor, k: Tensor, pattern: Pattern, relative: Relative | None) -
     logits = torch.einsum("thd,shd->hts", q, k)
     if relative is not None:
         distance = pattern.queries.position[:, None] - pattern.keys.position[None, :]  # [T, S]
-        of_pair = widened(relative.table)[relative.index(distance)]  # [T, S, H, D]
-        logits = logits + torch.einsum("thd,tshd->hts", q, of_pair)
+        term = torch.einsum("thd,rhd->htr", q, widened(relative.table))  # q_i · r for every r of the table
+        logits = logits + term.gather(-1, relative.index(distance).expand_as(logits))
     logits = logits * q.shape[-1] ** -0.5
     seen: Tensor = logits.masked_fill(~pattern.allowed(), -torch.inf).softmax(-1)
     return seen
