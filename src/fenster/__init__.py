@@ -1,9 +1,7 @@
 """Fenster: document-level neural machine translation with window attention."""
 
-from importlib.metadata import version
-
 from fenster.document import Document, ParallelDocument, Segment
 from fenster.errors import FensterError
 
-__version__ = version("fenster")
+__version__ = "0.1.0"
 __all__ = ["Document", "FensterError", "ParallelDocument", "Segment", "__version__"]

@@ -257,6 +257,18 @@ def test_a_window_model_equals_itself_under_every_computation() -> None:
         torch.testing.assert_close(out, outputs[0])
 
 
+def test_checkpointing_changes_memory_not_results() -> None:
+    ids, wanted, source, target = some_batch()
+    gradients = []
+    for checkpointing in (False, True):
+        model = make("window-relative")
+        model.checkpointing = checkpointing
+        model(ids, wanted, source, target).square().sum().backward()
+        gradients.append([p.grad for p in model.parameters()])
+    for a, b in zip(*gradients, strict=True):
+        torch.testing.assert_close(a, b)
+
+
 def test_config_faults() -> None:
     with pytest.raises(ConfigError, match="no preset is called 'huge'"):
         preset("huge")

@@ -44,7 +44,7 @@ class Heads(nn.Module):
         """[T, width] from heads [·, H, D]."""
         if probe is not None:
             probe.record(name, q, k, patterns, self.relative)
-        contexts = [choose(self.compute, pattern)(q, k, v, pattern, self.relative) for pattern in patterns]
+        contexts = [choose(self.compute, pattern, q)(q, k, v, pattern, self.relative) for pattern in patterns]
         return self._joined(contexts)
 
     def _look(self, q: Tensor, view: View) -> Tensor:

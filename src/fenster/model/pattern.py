@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -42,8 +43,9 @@ class Pattern:
             mask &= (keys.position[None, :] - center[:, None]).abs() <= self.window
         return mask
 
+    @cached_property
     def interval(self) -> tuple[Tensor, Tensor]:
-        """(first, last) rows of the packed keys that each query sees, both [T]. Windows only.
+        """(first, last) rows of the packed keys that each query sees, both [T]. Windows only; computed once.
 
         Never empty: b_i lies within the key sequence, and causal patterns keep the query's own place.
         """
@@ -55,6 +57,37 @@ class Pattern:
         if self.causal and self.center is not None:
             last = torch.minimum(last, begin + queries.position)
         return torch.maximum(middle - self.window, begin), torch.minimum(last, end - 1)
+
+    @cached_property
+    def interval32(self) -> tuple[Tensor, Tensor]:
+        """The interval in 32-bit integers, as the GPU kernel takes it."""
+        first, last = self.interval
+        return first.int(), last.int()
+
+    def queries_of_keys(self, size: int) -> tuple[Tensor, Tensor]:
+        """(first, last) query that sees any key of each block of `size` key rows, [blocks] int32; computed once.
+
+        The queries between need not see the block: an alignment may jump. Blocks that none sees have last < first.
+        """
+        assert self.window is not None
+        if size not in self._queries_of_keys:
+            first, last = (row // size for row in self.interval)
+            rows = torch.arange(len(first), device=first.device)
+            blocks = -(-self.keys.tokens // size)
+            low, high = (
+                torch.full((blocks,), len(rows), device=rows.device),
+                torch.full_like(rows[:1], -1).repeat(blocks),
+            )
+            for step in range((2 * self.window) // size + 2):
+                block = torch.minimum(first + step, last)
+                low.scatter_reduce_(0, block, rows, "amin")
+                high.scatter_reduce_(0, block, rows, "amax")
+            self._queries_of_keys[size] = low.int(), high.int()
+        return self._queries_of_keys[size]
+
+    @cached_property
+    def _queries_of_keys(self) -> dict[int, tuple[Tensor, Tensor]]:
+        return {}
 
 
 @dataclass(frozen=True)
@@ -72,3 +105,9 @@ class Relative:
 
     def index(self, distance: Tensor) -> Tensor:
         return distance.clamp(-self.reach, self.reach) + self.reach
+
+    def span(self, window: int) -> Tensor:
+        """The vectors of distances -window … window, [2 * window + 1, H, D]."""
+        if window == self.reach:
+            return self.table
+        return self.table[self.index(torch.arange(-window, window + 1, device=self.table.device))]

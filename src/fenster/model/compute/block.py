@@ -5,28 +5,89 @@ keys that covers all its windows, as small dense products. In self-attention the
 of w on either side. In cross-attention it begins at the block's first visible key; blocks whose windows lie too
 far apart for one run (an alignment that jumps, a far longer source) go the `gather` way instead, so the result
 is exact for every alignment.
+
+Beyond CHUNK rows, the blocks of one chunk are computed at a time, and again in the backward pass: what is in
+memory beyond inputs and outputs does not grow with the document, and stays in the processor's cache.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fenster.model.compute.gather import gather_rows
+from fenster.model.compute.gather import gather_interval
 from fenster.model.pattern import Pattern, Relative
 from fenster.model.precision import widened
+
+CHUNK = 1024  # query rows computed at a time
 
 
 def block(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, relative: Relative | None) -> Tensor:
     assert pattern.window is not None
-    first, last = pattern.interval()
+    if relative is not None and pattern.center is not None:
+        raise ValueError("relative positions are defined for self-attention only")
+    table = None if relative is None else relative.span(pattern.window)
+    if len(q) <= CHUNK:
+        return _part(q, k, v, table, pattern, slice(0, len(q)), slice(0, len(k)))
+    out: Tensor = _Blocks.apply(q, k, v, table, pattern)  # type: ignore[no-untyped-call]
+    return out
+
+
+class _Blocks(torch.autograd.Function):
+    """Chunk by chunk; the backward pass computes each chunk again and differentiates that."""
+
+    @staticmethod
+    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, table: Tensor | None, pattern: Pattern) -> Tensor:
+        ctx.save_for_backward(q, k, v, table)
+        ctx.pattern, ctx.parts = pattern, _parts(pattern)
+        out = torch.empty(q.shape, device=q.device, dtype=q.dtype)
+        for rows, keys in ctx.parts:
+            out[rows] = _part(q[rows], k[keys], v[keys], table, pattern, rows, keys)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
+        q, k, v, table = ctx.saved_tensors
+        dq = torch.empty(q.shape, device=q.device, dtype=q.dtype)
+        dk, dv = (torch.zeros(x.shape, device=x.device, dtype=x.dtype) for x in (k, v))
+        dtable = None if table is None else torch.zeros_like(table)
+        for rows, keys in ctx.parts:
+            parts = [x.detach().requires_grad_() for x in (q[rows], k[keys], v[keys])]
+            own = None if table is None else table.detach().requires_grad_()
+            with torch.enable_grad():
+                out = _part(parts[0], parts[1], parts[2], own, ctx.pattern, rows, keys)
+            leaves = parts if own is None else [*parts, own]
+            gradients = torch.autograd.grad(out, leaves, dout[rows])
+            dq[rows] = gradients[0]
+            dk[keys] += gradients[1]
+            dv[keys] += gradients[2]
+            if dtable is not None:
+                dtable += gradients[3]
+        return dq, dk, dv, dtable, None
+
+
+def _parts(pattern: Pattern) -> list[tuple[slice, slice]]:
+    """(query rows, the key rows they see) of each chunk."""
+    first, last = pattern.interval
+    rows = [slice(begin, min(begin + CHUNK, len(first))) for begin in range(0, len(first), CHUNK)]
+    ends = torch.stack([torch.stack([first[part].amin(), last[part].amax()]) for part in rows]).tolist()
+    return [(part, slice(low, high + 1)) for part, (low, high) in zip(rows, ends, strict=True)]
+
+
+def _part(
+    q: Tensor, k: Tensor, v: Tensor, table: Tensor | None, pattern: Pattern, rows: slice, keys: slice
+) -> Tensor:
+    """Attention of some query rows to the key rows that they see."""
+    assert pattern.window is not None
+    first, last = (row[rows] - keys.start for row in pattern.interval)
     size = _block_size(pattern.window, len(q))
     if pattern.center is None:
-        return _self(q, k, v, pattern, relative, first, last, size)
-    if relative is not None:
-        raise ValueError("relative positions are defined for self-attention only")
-    return _cross(q, k, v, pattern, first, last, size)
+        after = 0 if pattern.causal else pattern.window
+        return _self(q, k, v, table, first, last, size, pattern.window, after, rows.start - keys.start)
+    return _cross(q, k, v, first, last, size, pattern.window)
 
 
 def _block_size(window: int, tokens: int) -> int:
@@ -38,63 +99,62 @@ def _self(
     q: Tensor,
     k: Tensor,
     v: Tensor,
-    pattern: Pattern,
-    relative: Relative | None,
+    table: Tensor | None,
     first: Tensor,
     last: Tensor,
     size: int,
+    window: int,
+    after: int,
+    shift: int,
 ) -> Tensor:
-    assert pattern.window is not None
-    tokens, window = len(q), pattern.window
-    after = 0 if pattern.causal else window  # keys needed beyond the block
+    """Query t is key t + shift; `after` keys beyond its own place are seen."""
+    tokens = len(q)
     blocks = -(-tokens // size)
-    fill = blocks * size - tokens
     run = window + size + after
-    queries = F.pad(q, (0, 0, 0, 0, 0, fill)).view(blocks, size, *q.shape[1:]).transpose(1, 2)  # [n, H, size, D]
+    before = window - shift  # rows missing in front of the first run
+    behind = window + blocks * size + after - before - len(k)  # or, if negative, keys that no query sees
+    queries = _blocked(q, blocks, size)  # [n, H, size, D]
     keys, values = (
-        F.pad(x, (0, 0, 0, 0, window, after + fill)).unfold(0, run, size).transpose(2, 3)  # [n, H, run, D]
+        F.pad(x, (0, 0, 0, 0, before, behind)).unfold(0, run, size).transpose(2, 3)  # [n, H, run, D]
         for x in (k, v)
     )
-    start = torch.arange(blocks, device=q.device) * size - window  # [n] row of each run's first key
-    mask = _mask(first, last, start, run, blocks, size)
+    start = torch.arange(blocks, device=q.device) * size - before  # [n] row of each run's first key
     term = None
-    if relative is not None:
-        # slot s of query t is key t + s - window of the block, so distance i - j = window - (s - t): take the
-        # table from +window down, one column for each s - t, and shift row t by t.
-        table = _columns(relative, window, after)  # [window + after + 1, H, D]
-        term = torch.einsum("nhtd,rhd->nhtr", queries, table.to(q.dtype))
+    if table is not None:
+        # Slot s of query t is key t + s - window of the block, so its distance is window - (s - t): take the
+        # table from +window down, one column for each s - t, and move row t by t places.
+        columns = table.flip(0)[: window + after + 1].to(q.dtype)
+        term = torch.einsum("nhtd,rhd->nhtr", queries, columns)
         term = F.pad(term, (0, size)).flatten(2)[..., : size * run].view(*term.shape[:2], size, run)
-    out = _attend(queries, keys, values, mask, term)
+    out = _attend(queries, keys, values, _mask(first, last, start, run, blocks, size), term)
     return out.transpose(1, 2).flatten(0, 1)[:tokens]
 
 
-def _columns(relative: Relative, window: int, after: int) -> Tensor:
-    distance = torch.arange(window, -after - 1, -1, device=relative.table.device)
-    return relative.table[relative.index(distance)]
-
-
-def _cross(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, first: Tensor, last: Tensor, size: int) -> Tensor:
-    assert pattern.window is not None
+def _cross(q: Tensor, k: Tensor, v: Tensor, first: Tensor, last: Tensor, size: int, window: int) -> Tensor:
     tokens = len(q)
     blocks = -(-tokens // size)
     fill = blocks * size - tokens
     start = F.pad(first, (0, fill), value=len(k)).view(blocks, size).amin(1)  # [n]
     span = F.pad(last, (0, fill), value=-1).view(blocks, size).amax(1) - start + 1
-    near = span <= 3 * size + 2 * pattern.window
+    near = span <= 3 * size + 2 * window
     run = int(torch.where(near, span, 1).amax())
-    queries = F.pad(q, (0, 0, 0, 0, 0, fill)).view(blocks, size, *q.shape[1:]).transpose(1, 2)
     index = (start[:, None] + torch.arange(run, device=q.device)).clamp(max=len(k) - 1).flatten()
     keys, values = (
         x.index_select(0, index).view(blocks, run, *x.shape[1:]).transpose(1, 2)  # [n, H, run, D]
         for x in (k, v)
     )
     mask = _mask(first, last, start, run, blocks, size)
-    out = _attend(queries, keys, values, mask, None).transpose(1, 2).flatten(0, 1)[:tokens]
+    out = _attend(_blocked(q, blocks, size), keys, values, mask, None).transpose(1, 2).flatten(0, 1)[:tokens]
     if bool(near.all()):
         return out
     rows = (~near).repeat_interleave(size)[:tokens].nonzero().squeeze(1)
-    far = gather_rows(q[rows], k, v, pattern, None, first, last, rows)
+    far = gather_interval(q[rows], k, v, first[rows], last[rows], window, None)
     return out.index_copy(0, rows, far.to(out.dtype))
+
+
+def _blocked(q: Tensor, blocks: int, size: int) -> Tensor:
+    """[T, H, D] -> [n, H, size, D], zeros beyond the end."""
+    return F.pad(q, (0, 0, 0, 0, 0, blocks * size - len(q))).view(blocks, size, *q.shape[1:]).transpose(1, 2)
 
 
 def _mask(first: Tensor, last: Tensor, start: Tensor, run: int, blocks: int, size: int) -> Tensor:

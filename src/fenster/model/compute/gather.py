@@ -1,4 +1,4 @@
-"""Window attention the paper's own way: select 2w + 1 keys and values for every query.
+"""Window attention the paper's own way: select up to 2w + 1 keys and values for every query.
 
 Linear in length, but keys and values are copied 2w + 1 times; kept because it is the paper's, and as a
 yardstick.
@@ -14,35 +14,24 @@ from fenster.model.precision import widened
 
 
 def gather(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, relative: Relative | None) -> Tensor:
-    first, last = pattern.interval()
-    return gather_rows(q, k, v, pattern, relative, first, last, None)
-
-
-def gather_rows(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    pattern: Pattern,
-    relative: Relative | None,
-    first: Tensor,
-    last: Tensor,
-    rows: Tensor | None,
-) -> Tensor:
-    """Attention of the queries `q` [T', H, D], which are `rows` of the pattern's queries (None: all of them)."""
     assert pattern.window is not None
-    queries, keys = pattern.queries, pattern.keys
-    owner, position = queries.owner, queries.position
-    center = position if pattern.center is None else pattern.center
-    if rows is not None:
-        owner, position, center, first, last = (x[rows] for x in (owner, position, center, first, last))
-    offset = torch.arange(-pattern.window, pattern.window + 1, device=q.device)
-    index = (keys.offsets[owner] + center)[:, None] + offset  # [T', W]
-    allowed = (index >= first[:, None]) & (index <= last[:, None])
-    index = index.clamp(0, len(k) - 1)
+    return gather_interval(q, k, v, *pattern.interval, pattern.window, relative)
+
+
+def gather_interval(
+    q: Tensor, k: Tensor, v: Tensor, first: Tensor, last: Tensor, window: int, relative: Relative | None
+) -> Tensor:
+    """Attention of queries [T, H, D] to the key rows first … last [T], at most 2 * window + 1 of them.
+
+    With relative positions query i must be key i, as in self-attention.
+    """
+    index = first[:, None] + torch.arange(2 * window + 1, device=q.device)  # [T, W]
+    allowed = index <= last[:, None]
+    index = index.clamp(max=len(k) - 1)
     logits = torch.einsum("thd,twhd->thw", q, k[index])
     if relative is not None:
-        distance = position[:, None] - (index - keys.offsets[owner][:, None])  # [T', W]
-        term = torch.einsum("thd,rhd->thr", q, relative.table.to(q.dtype))  # [T', H, 2 * reach + 1]
+        distance = torch.arange(len(q), device=q.device)[:, None] - index
+        term = torch.einsum("thd,rhd->thr", q, relative.table.to(q.dtype))  # [T, H, 2 * reach + 1]
         logits = logits + term.gather(-1, relative.index(distance)[:, None, :].expand_as(logits))
     logits = widened(logits) * q.shape[-1] ** -0.5
     weights = logits.masked_fill(~allowed[:, None, :], -torch.inf).softmax(-1).to(v.dtype)

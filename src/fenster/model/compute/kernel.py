@@ -1,0 +1,215 @@
+"""Window attention as one fused GPU kernel: the torch side of `window_triton`.
+
+O(L) extra memory: the output, one log-sum a query and head, and the gradients; no copies of keys, no masks. Two
+custom operators (forward and backward) with autograd and shape functions, so that `torch.compile` takes them as
+they are. Results do not depend on the run: there are no atomics.
+
+On a CPU the same kernels run in Triton's interpreter when TRITON_INTERPRET=1 is set before they are imported;
+that is how tests without a GPU exercise them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from fenster.errors import FensterError
+from fenster.model.pattern import Pattern, Relative
+
+try:
+    import triton
+
+    from fenster.model.compute import window_triton
+except ImportError:  # a torch build without Triton: `block` does the work
+    triton = None
+
+SIZES = (16, 32, 64, 128)  # head sizes that the kernels take
+
+
+class Tile(NamedTuple):
+    """Rows of queries (m) and keys (n) that a program takes at a time, its warps and pipeline stages."""
+
+    m: int
+    n: int
+    warps: int = 4
+    stages: int = 2
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """The tiles of the three kernels."""
+
+    forward: Tile
+    queries: Tile
+    keys: Tile
+
+
+def available(x: Tensor) -> bool:
+    """Whether the kernels can run on a tensor like `x` [tokens, H, D]."""
+    if triton is None or x.shape[-1] not in SIZES or x.dtype == torch.float64:
+        return False
+    return x.is_cuda or bool(triton.knobs.runtime.interpret)
+
+
+def kernel(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, relative: Relative | None) -> Tensor:
+    assert pattern.window is not None
+    if not available(q):
+        raise FensterError(
+            f"the fused kernel cannot run on {q.device.type} tensors of {q.dtype}, head size {q.shape[-1]}",
+            expected=f"CUDA with Triton, float32 or less, head sizes {', '.join(map(str, SIZES))}",
+            fix="take compute: auto, which falls back to block",
+        )
+    window, own = pattern.window, pattern.center is None
+    if relative is not None and not own:
+        raise ValueError("relative positions are defined for self-attention only")
+    first, last = pattern.interval32
+    reached = (None, None) if own else pattern.queries_of_keys(_tiles(q, window).keys.n)
+    table = None if relative is None else relative.span(window)
+    after = (0 if pattern.causal else window) if own else -1
+    out: Tensor = _forward(q, k, v, table, first, last, *reached, window, after)[0]
+    return out
+
+
+def _tiles(q: Tensor, window: int) -> Tiles:
+    wide = q.dtype == torch.float32 or q.shape[-1] > 64
+    if wide:
+        return Tiles(Tile(32, 64), Tile(32, 64), Tile(32, 64))
+    return Tiles(Tile(64, 128), Tile(64, 128), Tile(128, 64))
+
+
+def _constants(q: Tensor, window: int, tile: Tile, table: Tensor | None) -> dict[str, Any]:
+    """Compile-time constants that all kernels share."""
+    whole = max(16, triton.next_power_of_2(2 * window + 1))
+    one = whole <= 64
+    return {
+        "D": q.shape[-1],
+        "BM": tile.m,
+        "BN": tile.n,
+        "RP": whole if one else triton.next_power_of_2(tile.m + tile.n),
+        "RELATIVE": table is not None,
+        "WHOLE": one,
+        "PRECISION": "ieee" if q.dtype == torch.float32 else "tf32",
+        "num_warps": tile.warps,
+        "num_stages": tile.stages,
+    }
+
+
+def _strides(*tensors: Tensor | None) -> list[int]:
+    """Row and head strides; the last dimension is always dense."""
+    return [stride for x in tensors for stride in ((0, 0) if x is None else (x.stride(0), x.stride(1)))]
+
+
+def _dense(x: Tensor) -> Tensor:
+    return x if x.stride(-1) == 1 else x.contiguous()
+
+
+@torch.library.custom_op("fenster::window_attention", mutates_args=())
+def _forward(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    table: Tensor | None,
+    first: Tensor,
+    last: Tensor,
+    query_first: Tensor | None,
+    query_last: Tensor | None,
+    window: int,
+    after: int,
+) -> tuple[Tensor, Tensor]:
+    """(context [T, H, D], log2 of the softmax mass [H, T]). `after` is -1 in cross-attention, else how many keys
+    behind its own place a query sees. `query_first` and `query_last` serve the backward pass."""
+    tokens, heads, size = q.shape
+    q, k, v = _dense(q), _dense(k), _dense(v)
+    out = q.new_empty(q.shape)
+    lse = q.new_empty((heads, tokens), dtype=torch.float32)
+    tile = _tiles(q, window).forward
+    window_triton.forward[(triton.cdiv(tokens, tile.m), heads)](
+        q, k, v, table, first, last, out, lse,
+        *_strides(q, k, v, table, out), tokens, len(k), window, size**-0.5,
+        **_constants(q, window, tile, table),
+    )  # fmt: skip
+    return out, lse
+
+
+@_forward.register_fake
+def _(q: Tensor, *_: object) -> tuple[Tensor, Tensor]:
+    return q.new_empty(q.shape), q.new_empty((q.shape[1], q.shape[0]), dtype=torch.float32)
+
+
+@torch.library.custom_op("fenster::window_attention_backward", mutates_args=())
+def _backward(
+    dout: Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    table: Tensor | None,
+    first: Tensor,
+    last: Tensor,
+    query_first: Tensor | None,
+    query_last: Tensor | None,
+    out: Tensor,
+    lse: Tensor,
+    window: int,
+    after: int,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """(dq, dk, dv, dtable); dtable is empty without a table."""
+    tokens, heads, size = q.shape
+    q, k, v, dout = _dense(q), _dense(k), _dense(v), _dense(dout)
+    dq, dk, dv = (x.new_empty(x.shape) for x in (q, k, v))
+    delta = torch.empty_like(lse)
+    tiles = _tiles(q, window)
+    constants = _constants(q, window, tiles.queries, table)
+    blocks = triton.cdiv(tokens, tiles.queries.m)
+    programs = min(blocks, _programs(q.device, heads)) if table is not None else blocks
+    # One slot a program; slices of a wide table are added to, so they begin at zero.
+    make = torch.empty if constants["WHOLE"] else torch.zeros
+    share = make(
+        (programs, 2 * window + 1, heads, size) if table is not None else (0,),
+        device=q.device,
+        dtype=torch.float32,
+    )
+    scale = size**-0.5
+    window_triton.backward_queries[(programs, heads)](
+        q, k, v, table, first, last, out, lse, dout, dq, delta, share,
+        *_strides(q, k, v, table, out, dout, dq), tokens, len(k), window, scale, heads, blocks, programs,
+        **constants,
+    )  # fmt: skip
+    window_triton.backward_keys[(triton.cdiv(len(k), tiles.keys.n), heads)](
+        q, k, v, table, first, last, lse, dout, delta, dk, dv, query_first, query_last,
+        *_strides(q, k, v, table, dout, dk, dv), tokens, len(k), window, scale, max(after, 0),
+        SELF=after >= 0, **_constants(q, window, tiles.keys, table),
+    )  # fmt: skip
+    dtable = share if table is None else share.sum(0).to(table.dtype)
+    return dq, dk, dv, dtable
+
+
+def _programs(device: torch.device, heads: int) -> int:
+    """Programs a head in the query pass: enough to fill the device, few enough that their shares stay small."""
+    units = torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 1
+    return max(1, 4 * units // heads)
+
+
+@_backward.register_fake
+def _(
+    dout: Tensor, q: Tensor, k: Tensor, v: Tensor, table: Tensor | None, *_: object
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    dtable = q.new_empty((0,), dtype=torch.float32) if table is None else table.new_empty(table.shape)
+    return q.new_empty(q.shape), k.new_empty(k.shape), v.new_empty(v.shape), dtable
+
+
+def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+    *tensors, ctx.window, ctx.after = inputs
+    ctx.save_for_backward(*tensors, *output)
+    ctx.mark_non_differentiable(output[1])
+
+
+def _differentiate(ctx: Any, dout: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+    q, k, v, table, *rest = ctx.saved_tensors
+    dq, dk, dv, dtable = _backward(dout, q, k, v, table, *rest, ctx.window, ctx.after)
+    return dq, dk, dv, None if table is None else dtable, None, None, None, None, None, None
+
+
+_forward.register_autograd(_differentiate, setup_context=_save)

@@ -1,0 +1,182 @@
+"""The fused kernel equals the reference, values and gradients: on CUDA, or in Triton's interpreter."""
+
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("triton", reason="Triton is not installed")
+
+from fenster.errors import FensterError
+from fenster.model import Packed, Transformer, preset
+from fenster.model.align import ALIGNMENTS
+from fenster.model.compute import choose
+from fenster.model.compute.kernel import available, kernel
+from fenster.model.compute.reference import reference
+from fenster.model.pattern import Pattern, Relative
+from tests.model.cases import SENTENCES, make_pattern, values_and_gradients
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # the interpreter's numpy, in masked rows
+TOLERANCE = {torch.float32: 3e-6, torch.float16: 2e-3, torch.bfloat16: 1e-2}  # relative error of a whole tensor
+
+
+def draw(pattern: Pattern, relative: bool, size: int = 16, seed: int = 0, heads: int = 2) -> list[torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    shapes = [(side.tokens, heads, size) for side in (pattern.queries, pattern.keys, pattern.keys)]
+    if relative:
+        assert pattern.window is not None
+        shapes.append((2 * pattern.window + 1, heads, size))
+    return [torch.randn(shape, generator=generator).to(DEVICE) for shape in shapes]
+
+
+def assert_near(pattern: Pattern, inputs: list[torch.Tensor], dtype: torch.dtype = torch.float32) -> None:
+    found = values_and_gradients(kernel, pattern, [x.to(dtype) for x in inputs])
+    wanted = values_and_gradients(reference, pattern, [x.to(dtype).float() for x in inputs])
+    for name, a, b in zip(("out", "dq", "dk", "dv", "dr"), found, wanted, strict=False):
+        assert a.dtype == dtype
+        assert torch.isfinite(a).all(), name
+        # Gradients that are zero but for rounding (one key: the softmax is constant) are compared absolutely.
+        scale = max(float(b.norm()), b.numel() ** 0.5)
+        assert float((a.float() - b).norm()) / scale < TOLERANCE[dtype], name
+
+
+# Shrinking would take minutes: the interpreter is slow.
+@settings(max_examples=12, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(
+    st.lists(st.tuples(SENTENCES, SENTENCES), min_size=1, max_size=3),
+    st.sampled_from(["encoder", "decoder", "cross"]),
+    st.integers(0, 50),
+    st.sampled_from([*ALIGNMENTS, "random"]),
+    st.booleans(),
+    st.integers(0, 1000),
+)
+def test_any_shape(
+    lengths: list[tuple[list[int], list[int]]], kind: str, window: int, centers: str, relative: bool, seed: int
+) -> None:
+    source = Packed.of_sentences([(s * 9)[: len(t)] for s, t in lengths], DEVICE)
+    target = Packed.of_sentences([t for _, t in lengths], DEVICE)
+    pattern = make_pattern(kind, source, target, window, centers, seed)
+    assert_near(pattern, draw(pattern, relative and kind != "cross", seed=seed))
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "target", "window", "centers"),
+    [
+        ("encoder", [[130], [1], [40]], [[1]], 20, ""),  # several tiles, ragged
+        ("decoder", [[1]], [[131], [7]], 20, ""),
+        ("encoder", [[150]], [[1]], 70, ""),  # a table wider than a tile
+        ("decoder", [[1]], [[150]], 70, ""),
+        ("encoder", [[90]], [[1]], 200, ""),  # wider than the sequence
+        ("encoder", [[70]], [[1]], 0, ""),
+        ("cross", [[200]], [[20]], 5, "linear"),  # a far longer source
+        ("cross", [[3]], [[150]], 20, "linear"),  # a far shorter one
+        ("cross", [[140], [30]], [[130], [45]], 6, "random"),  # jumps everywhere
+        ("cross", [[1]], [[1]], 20, "linear"),
+    ],
+)
+def test_edges(kind: str, source: list[list[int]], target: list[list[int]], window: int, centers: str) -> None:
+    sides = (Packed.of_sentences(side, DEVICE) for side in (source, target))
+    pattern = make_pattern(kind, *sides, window, centers, 1)
+    assert_near(pattern, draw(pattern, kind != "cross", heads=1))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("size", [32, 64, 128])
+def test_types_and_head_sizes(dtype: torch.dtype, size: int) -> None:
+    if dtype == torch.bfloat16 and DEVICE == "cpu":
+        pytest.skip("Triton's interpreter multiplies bfloat16 as if its bits were integers; needs a GPU")
+    side = Packed.of_sentences([[75], [20]], DEVICE)
+    pattern = Pattern(side, side, causal=True, window=20)
+    assert_near(pattern, draw(pattern, True, size=size, heads=1), dtype)
+
+
+def test_inputs_may_be_slices_of_one_projection() -> None:
+    """The model hands over views into [tokens, 3 * width]; nothing may assume dense rows."""
+    side = Packed.of_sentences([[60]], DEVICE)
+    pattern = Pattern(side, side, window=7)
+    joined = torch.randn(60, 3 * 32, generator=torch.Generator().manual_seed(0)).to(DEVICE)
+    q, k, v = (x.view(60, 2, 16) for x in joined.chunk(3, -1))
+    assert not k.is_contiguous()
+    torch.testing.assert_close(
+        kernel(q, k, v, pattern, None), reference(q, k, v, pattern, None), rtol=1e-4, atol=1e-5
+    )
+
+
+def test_a_table_of_another_reach() -> None:
+    side = Packed.of_sentences([[40]], DEVICE)
+    pattern = Pattern(side, side, window=9)
+    q, k, v = draw(pattern, False)
+    table = torch.randn(7, 2, 16, generator=torch.Generator().manual_seed(1)).to(DEVICE)
+    found, wanted = (compute(q, k, v, pattern, Relative(table)) for compute in (kernel, reference))
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_the_same_every_time() -> None:
+    side = Packed.of_sentences([[100]], DEVICE)
+    pattern = Pattern(side, side, window=12)
+    inputs = draw(pattern, True)
+    first, again = (values_and_gradients(kernel, pattern, inputs) for _ in range(2))
+    assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
+
+
+def test_the_operators_are_well_formed() -> None:
+    """torch's own check of schema, fake tensors and autograd registration."""
+    side = Packed.of_sentences([[20]], DEVICE)
+    pattern = Pattern(side, side, window=3)
+    q, k, v, table = (x.requires_grad_() for x in draw(pattern, True))
+    arguments: tuple[Any, ...] = (q, k, v, table, *pattern.interval32, None, None, 3, 3)
+    torch.library.opcheck(torch.ops.fenster.window_attention.default, arguments)
+
+
+def test_a_whole_model_runs_on_it() -> None:
+    torch.manual_seed(0)
+    shape = {"attention": {"kind": "window", "window": 5}, "positions": "relative", "dropout": 0.0}
+    source, target = Packed.of_sentences([[30, 8], [11]], DEVICE), Packed.of_sentences([[25, 9], [14]], DEVICE)
+    ids, wanted = (torch.randint(6, 50, (side.tokens,), device=DEVICE) for side in (source, target))
+    outputs, gradients = [], []
+    for compute in ("kernel", "reference"):
+        torch.manual_seed(1)
+        model = Transformer(preset("tiny", compute=compute, **shape), 50).to(DEVICE)
+        out = model(ids, wanted, source, target)
+        out.square().sum().backward()
+        outputs.append(out.detach())
+        gradients.append({name: p.grad for name, p in model.named_parameters()})
+    torch.testing.assert_close(outputs[0], outputs[1], rtol=1e-3, atol=1e-4)
+    for name, gradient in gradients[0].items():
+        torch.testing.assert_close(gradient, gradients[1][name], rtol=2e-3, atol=2e-3, msg=name)
+
+
+def test_what_it_does_not_take_is_said() -> None:
+    side = Packed.of_sentences([[4]], DEVICE)
+    pattern = Pattern(side, side, window=2)
+    odd = torch.zeros(4, 1, 24, device=DEVICE)
+    assert not available(odd)
+    with pytest.raises(FensterError, match="head size 24"):
+        kernel(odd, odd, odd, pattern, None)
+    fits = torch.zeros(4, 1, 16, device=DEVICE)
+    cross = Pattern(side, side, window=2, center=torch.arange(4, device=DEVICE))
+    with pytest.raises(ValueError, match="self-attention only"):
+        kernel(fits, fits, fits, cross, Relative(torch.zeros(5, 1, 16, device=DEVICE)))
+
+
+def test_it_is_the_default_on_a_gpu_only() -> None:
+    side = Packed.of_sentences([[4]], DEVICE)
+    chosen = choose("auto", Pattern(side, side, window=2), torch.zeros(4, 1, 16, device=DEVICE))
+    assert (chosen is kernel) == (DEVICE == "cuda")
+
+
+def test_queries_of_keys_covers_every_pair() -> None:
+    source, target = Packed.of_sentences([[90], [33]], DEVICE), Packed.of_sentences([[70], [60]], DEVICE)
+    for centers in ("linear", "random"):
+        pattern = make_pattern("cross", source, target, 11, centers, 3)
+        allowed = pattern.allowed()
+        low, high = pattern.queries_of_keys(16)
+        for block in range(len(low)):
+            rows = allowed[:, block * 16 : block * 16 + 16].any(1).nonzero().squeeze(1)
+            if len(rows):
+                assert (int(low[block]), int(high[block])) == (int(rows.min()), int(rows.max()))
+            else:
+                assert high[block] < low[block]
