@@ -33,6 +33,7 @@ COMMANDS = [
     ["data", "formats"],
     ["bench", "prepare"],
     ["bench", "attention"],
+    ["bench", "memory"],
 ]
 
 
@@ -129,20 +130,26 @@ def test_plain_commands_do_not_wait_for_torch() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
 
 
-def test_bench_attention_prints_growth(capsys: pytest.CaptureFixture[str]) -> None:
-    out = run(
-        capsys, "bench", "attention", "--lengths", 64, 128, "--heads", 1, "--size", 8, "--ways", "block", "dense"
-    )
-    assert "time grows" in out
+def test_bench_attention_prints_growth(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    picture = tmp_path / "a.png"
+    ways = ("--lengths", 64, 128, "--heads", 1, "--size", 8, "--ways", "block", "dense", "--plot", picture)
+    out = run(capsys, "bench", "attention", *ways)
+    assert "growth: time" in out
     assert "MiB" in out
+    assert picture.read_bytes().startswith(b"\x89PNG")
     assert "no computation is called 'flash'" in fails(capsys, "bench", "attention", "--ways", "flash")
 
 
 def test_bench_prepare_measures_both_ways(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     toy = tmp_path / "toy.tsv"
     run(capsys, "data", "generate", "--documents", 800, "-o", toy)
-    out = run(
-        capsys, "bench", "prepare", toy, "--sizes", 2000, "--repeats", 1, "--vocab-size", 600, "--threads", 2
-    )
+    out = run(capsys, "bench", "prepare", toy, "--sizes", 2000, "--repeats", 1, "--vocab-size", 600, "--threads", 2)
     assert "MiB" in out
     assert "%" in out
+
+
+@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="there is a GPU here")
+def test_gpu_benchmarks_say_that_they_need_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "there is no GPU here" in fails(capsys, "bench", "memory")
+    assert "there is no GPU here" in fails(capsys, "bench", "attention", "--device", "cuda")
+    assert "no system is called 'x'" in fails(capsys, "bench", "memory", "--systems", "x")

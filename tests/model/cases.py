@@ -21,7 +21,7 @@ def random_centers(source: Packed, target: Packed, kind: str, seed: int) -> Tens
         return ALIGNMENTS[kind](1.3).whole(source, target)  # type: ignore[index]
     generator = torch.Generator().manual_seed(seed)
     share = torch.rand(target.tokens, generator=generator)
-    return (share * source.lengths[target.owner]).long()
+    return (share.to(source.offsets.device) * source.lengths[target.owner]).long()
 
 
 def make_pattern(kind: str, source: Packed, target: Packed, window: int, centers: str, seed: int) -> Pattern:
@@ -53,7 +53,7 @@ def values_and_gradients(compute: Compute, pattern: Pattern, inputs: list[Tensor
     leaves = [x.detach().clone().requires_grad_() for x in inputs]
     relative = Relative(leaves[3]) if len(leaves) == 4 else None
     out = compute(leaves[0], leaves[1], leaves[2], pattern, relative)
-    direction = torch.randn(out.shape, generator=torch.Generator().manual_seed(0)).to(out.dtype)
+    direction = torch.randn(out.shape, generator=torch.Generator().manual_seed(0)).to(out)
     gradients = torch.autograd.grad((out * direction).sum(), leaves, allow_unused=True)
     return [
         out.detach(),

@@ -18,9 +18,7 @@ def target_ids(lengths: list[list[int]]) -> list[list[int]]:
     return made
 
 
-def centers(
-    name: AlignmentName, source: list[list[int]], target: list[list[int]], ratio: float = 1.0
-) -> list[int]:
+def centers(name: AlignmentName, source: list[list[int]], target: list[list[int]], ratio: float = 1.0) -> list[int]:
     found = ALIGNMENTS[name](ratio).whole(Packed.of_sentences(source), Packed.of_sentences(target))
     return (found + 1).tolist()  # from 1, as the paper counts
 

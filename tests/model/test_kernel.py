@@ -51,15 +51,22 @@ def assert_near(pattern: Pattern, inputs: list[torch.Tensor], dtype: torch.dtype
     st.integers(0, 50),
     st.sampled_from([*ALIGNMENTS, "random"]),
     st.booleans(),
+    st.sampled_from([torch.float32, torch.float16]),  # they take different kernels backwards
     st.integers(0, 1000),
 )
 def test_any_shape(
-    lengths: list[tuple[list[int], list[int]]], kind: str, window: int, centers: str, relative: bool, seed: int
+    lengths: list[tuple[list[int], list[int]]],
+    kind: str,
+    window: int,
+    centers: str,
+    relative: bool,
+    dtype: torch.dtype,
+    seed: int,
 ) -> None:
     source = Packed.of_sentences([(s * 9)[: len(t)] for s, t in lengths], DEVICE)
     target = Packed.of_sentences([t for _, t in lengths], DEVICE)
     pattern = make_pattern(kind, source, target, window, centers, seed)
-    assert_near(pattern, draw(pattern, relative and kind != "cross", seed=seed))
+    assert_near(pattern, draw(pattern, relative and kind != "cross", seed=seed), dtype)
 
 
 @pytest.mark.parametrize(
@@ -77,10 +84,14 @@ def test_any_shape(
         ("cross", [[1]], [[1]], 20, "linear"),
     ],
 )
-def test_edges(kind: str, source: list[list[int]], target: list[list[int]], window: int, centers: str) -> None:
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_edges(
+    kind: str, source: list[list[int]], target: list[list[int]], window: int, centers: str, dtype: torch.dtype
+) -> None:
     sides = (Packed.of_sentences(side, DEVICE) for side in (source, target))
     pattern = make_pattern(kind, *sides, window, centers, 1)
-    assert_near(pattern, draw(pattern, kind != "cross", heads=1))
+    for relative in {False, kind != "cross"}:
+        assert_near(pattern, draw(pattern, relative, heads=1), dtype)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])

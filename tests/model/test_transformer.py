@@ -182,9 +182,7 @@ def test_the_chunked_loss_is_pytorchs(smoothing: float, chunk: int) -> None:
     weight = torch.randn(31, 8, requires_grad=True)
     target = torch.randint(0, 31, (23,))
     loss = smoothed_loss(hidden, weight, target, smoothing, chunk)
-    plain = torch.nn.functional.cross_entropy(
-        hidden @ weight.t(), target, label_smoothing=smoothing, reduction="sum"
-    )
+    plain = torch.nn.functional.cross_entropy(hidden @ weight.t(), target, label_smoothing=smoothing, reduction="sum")
     torch.testing.assert_close(loss.smoothed, plain)
     torch.testing.assert_close(
         loss.nll, torch.nn.functional.cross_entropy(hidden @ weight.t(), target, reduction="sum")

@@ -1,7 +1,9 @@
 """One attention module, forward and backward, by length: every computation side by side.
 
-Self-attention over one document. Windows carry the relative term unless told otherwise; full attention (`dense`)
-never does. On the CPU every cell runs in a process of its own, so that its peak memory is its own.
+One document. Windows carry the relative term in self-attention unless told otherwise; full attention never does. On
+the CPU (float32) every cell runs in a process of its own, so that its peak memory is its own. On a GPU (bfloat16)
+time is that of the GPU alone, under a CUDA graph, since launching costs more than computing; eager time, as a plain
+training loop would see it, stands beside it.
 """
 
 from __future__ import annotations
@@ -12,18 +14,22 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 import torch
+from torch import Tensor
 
 from fenster.bench.memory import own_memory
-from fenster.model.compute import COMPUTE, Compute
+from fenster.model.compute import COMPUTE
 from fenster.model.packed import Packed
 from fenster.model.pattern import Pattern, Relative
 
-MEMORY_LIMIT = 12 << 30  # bytes a cell may be expected to take before it is left out
-WAYS = ("reference", "dense", "gather", "block")
+MEMORY_LIMIT = {"cpu": 12 << 30, "cuda": 100 << 30}  # bytes a cell may be expected to take before it is left out
+WAYS = {
+    "cpu": ("reference", "dense", "gather", "block"),
+    "cuda": ("explicit", "dense", "gather", "block", "flex", "flex+relative", "kernel", "kernel, cross"),
+}
 
 
 @dataclass(frozen=True)
@@ -37,64 +43,142 @@ class Setting:
     size: int = 64
     relative: bool = True
     causal: bool = False
+    device: str = "cpu"
     seconds: float = 1.0
 
     def expected_memory(self) -> int:
         """A rough bound on bytes, to leave out what would not fit."""
-        if (
-            self.way == "reference"
-        ):  # logits, weights, their gradients; with the relative term vectors of every pair
-            pairs = self.length**2
-            return 4 * pairs * self.heads * (self.size if self.relative else 5)
+        item = 4 if self.device == "cpu" else 2
+        if self.way in (
+            "reference",
+            "explicit",
+        ):  # logits, relative term, weights and their gradients of every pair
+            return 6 * item * self.length**2 * self.heads
         if self.way == "gather":
-            return 4 * 4 * self.length * (2 * self.window + 1) * self.heads * self.size
+            return 4 * item * self.length * (2 * self.window + 1) * self.heads * self.size
         return 0
 
 
 @dataclass(frozen=True)
 class Cell:
-    """Median seconds of forward + backward, and peak bytes beyond the inputs."""
+    """Median seconds of forward + backward, peak bytes beyond the inputs; on a GPU also the eager time."""
 
     seconds: float
     memory: int
+    eager: float | None = None
 
 
 def run(settings: Sequence[Setting]) -> Iterator[tuple[Setting, Cell | None]]:
-    """Measure each setting in a process of its own; None where it would not fit."""
+    """Measure each setting; None where it would not fit."""
     for setting in settings:
-        if setting.expected_memory() > MEMORY_LIMIT:
+        if setting.expected_memory() > MEMORY_LIMIT[setting.device]:
             yield setting, None
-            continue
-        command = [sys.executable, "-m", "fenster.bench.attention", json.dumps(asdict(setting))]
-        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-        yield setting, Cell(**json.loads(done.stdout))
+        elif setting.device == "cuda":
+            yield setting, _measure_cuda(setting)
+        else:
+            command = [sys.executable, "-m", "fenster.bench.attention", json.dumps(asdict(setting))]
+            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+            yield setting, Cell(**json.loads(done.stdout))
+
+
+def _build(setting: Setting) -> Callable[[], object]:
+    """Forward and backward once, for every input's gradient."""
+    torch.manual_seed(0)
+    device, dtype = setting.device, torch.float32 if setting.device == "cpu" else torch.bfloat16
+    shape = (setting.length, setting.heads, setting.size)
+    inputs = [torch.randn(shape, device=device, dtype=dtype, requires_grad=True) for _ in range(3)]
+    direction = torch.randn(shape, device=device, dtype=dtype)
+    cross = setting.way.endswith("cross")
+    if setting.relative and not cross and setting.way not in ("dense", "explicit", "flex"):
+        table = torch.randn(2 * setting.window + 1, *shape[1:], device=device, dtype=dtype, requires_grad=True)
+        inputs.append(table)
+    attend = _attend(setting)
+
+    def once() -> object:
+        return torch.autograd.grad(attend(*inputs), inputs, direction)
+
+    return once
+
+
+def _attend(setting: Setting) -> Callable[..., Tensor]:
+    """q, k, v and perhaps the table [L, H, D] -> context."""
+    if setting.way.startswith("flex"):
+        return _flex(setting)
+    if setting.way == "explicit":
+        return _explicit
+    side = Packed.of_sentences([[setting.length]], setting.device)
+    center = torch.arange(setting.length, device=setting.device) if setting.way.endswith("cross") else None
+    window = None if setting.way == "dense" else setting.window
+    pattern = Pattern(side, side, causal=setting.causal and center is None, window=window, center=center)
+    compute = COMPUTE[setting.way.partition(",")[0]]
+    return lambda q, k, v, table=None: compute(q, k, v, pattern, None if table is None else Relative(table))
+
+
+def _explicit(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Full attention as the paper's baseline computes it: all weights in memory."""
+    weights = torch.einsum("thd,shd->hts", q, k) * q.shape[-1] ** -0.5
+    return torch.einsum("hts,shd->thd", weights.softmax(-1), v)
+
+
+def _flex(setting: Setting) -> Callable[..., Tensor]:
+    """PyTorch's FlexAttention, compiled; the relative term as a score modification."""
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    length, window = setting.length, setting.window
+
+    def near(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        return ((i - j).abs() <= window) & ((j <= i) if setting.causal else (j >= 0))
+
+    mask = create_block_mask(near, None, None, length, length, device=setting.device, _compile=True)
+
+    def attend(q: Tensor, k: Tensor, v: Tensor, table: Tensor | None = None) -> Tensor:
+        q_row, k_row, v_row = (x.transpose(0, 1).unsqueeze(0) for x in (q, k, v))  # [1, H, L, D]
+        score = None
+        if table is not None:
+            term = torch.einsum("thd,rhd->htr", q, table)
+
+            def score(s: Tensor, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+                return s + term[h, i, (i - j).clamp(-window, window) + window] * q.shape[-1] ** -0.5
+
+        out: Tensor = flex_attention(q_row, k_row, v_row, score_mod=score, block_mask=mask)
+        return out.squeeze(0).transpose(0, 1)
+
+    compiled: Callable[..., Tensor] = torch.compile(attend, dynamic=False)
+    return compiled
 
 
 def measure(setting: Setting) -> Cell:
-    """Measure here. Peak memory is this process's, so call it once a process."""
-    torch.manual_seed(0)
-    side = Packed.of_sentences([[setting.length]])
-    windowed = setting.way != "dense"
-    pattern = Pattern(side, side, causal=setting.causal, window=setting.window if windowed else None)
-    shape = (setting.length, setting.heads, setting.size)
-    q, k, v = (torch.randn(shape, requires_grad=True) for _ in range(3))
-    relative = None
-    if setting.relative and windowed:
-        relative = Relative(torch.randn(2 * setting.window + 1, *shape[1:], requires_grad=True))
-    direction = torch.randn(shape)
-    compute: Compute = COMPUTE[setting.way]
+    """Measure on the CPU, here. Peak memory is this process's, so call it once a process."""
+    once = _build(setting)
     before = own_memory().now
-
-    def once() -> float:
-        began = time.perf_counter()
-        torch.autograd.backward(compute(q, k, v, pattern, relative), direction)
-        return time.perf_counter() - began
-
     once()
-    times = [once()]
-    while sum(times) < setting.seconds and len(times) < 50:
-        times.append(once())
+    times: list[float] = []
+    while not times or (sum(times) < setting.seconds and len(times) < 50):
+        began = time.perf_counter()
+        once()
+        times.append(time.perf_counter() - began)
     return Cell(statistics.median(times), own_memory().peak - before)
+
+
+def _measure_cuda(setting: Setting) -> Cell | None:
+    from triton.testing import do_bench, do_bench_cudagraph
+
+    torch._dynamo.reset()
+    torch.cuda.empty_cache()
+    try:
+        once = _build(setting)
+        once()  # compiles
+        torch.cuda.synchronize()
+        before = torch.cuda.memory_allocated()
+        torch.cuda.reset_peak_memory_stats()
+        once()
+        torch.cuda.synchronize()
+        memory = torch.cuda.max_memory_allocated() - before
+        eager = do_bench(once, warmup=20, rep=60, return_mode="median") / 1000
+        seconds = do_bench_cudagraph(once, rep=20, return_mode="median") / 1000
+    except torch.OutOfMemoryError:
+        return None
+    return Cell(seconds, memory, eager)
 
 
 def exponent(points: Sequence[tuple[int, float]]) -> float:

@@ -77,6 +77,7 @@ def prepare(
 @app.command
 def attention(
     *,
+    device: Literal["cpu", "cuda"] = "cpu",
     lengths: Annotated[list[int], Parameter(consume_multiple=True, negative="")] | None = None,
     window: int = 20,
     heads: int = 8,
@@ -84,13 +85,20 @@ def attention(
     causal: Annotated[bool, Parameter(negative="")] = False,
     positions: Literal["relative", "absolute"] = "relative",
     ways: Annotated[list[str], Parameter(consume_multiple=True, negative="")] | None = None,
+    plot: Path | None = None,
 ) -> None:
-    """One self-attention module, forward and backward, by length: every computation side by side.
+    """One attention module, forward and backward, by length: every computation side by side.
 
-    `dense` is PyTorch's fused full attention; the others compute windows. Time is the median, memory the peak
+    `dense` is PyTorch's fused full attention, `explicit` the same with all weights in memory, `flex` FlexAttention;
+    the others are ours. Time is the median (on a GPU under a CUDA graph, eager time in brackets), memory the peak
     beyond the inputs, growth the fitted power of the length.
 
-    Example: `fenster bench attention --lengths 512 1024 2048 4096 8192 16384 32768`
+    Examples:
+
+    ```
+    fenster bench attention --lengths 512 1024 2048 4096 8192 16384 32768
+    fenster bench attention --device cuda --plot attention.png
+    ```
 
     Parameters
     ----------
@@ -102,18 +110,27 @@ def attention(
         With or without the relative term in windows.
     ways
         Which computations; all by default.
+    plot
+        Also draw time and memory by length to this file (needs matplotlib).
     """
     import torch
 
     from fenster.bench import attention as bench_attention
 
-    lengths = lengths or [512, 1024, 2048, 4096, 8192, 16384, 32768]
-    chosen = ways or list(bench_attention.WAYS)
-    unknown = sorted(set(chosen) - set(bench_attention.WAYS))
+    usual = {
+        "cpu": [512, 1024, 2048, 4096, 8192, 16384, 32768],
+        "cuda": [736, 2208, 8192, 32768, 131072],
+    }
+    lengths = lengths or usual[device]
+    known = bench_attention.WAYS[device]
+    chosen = ways or list(known)
+    unknown = sorted(set(chosen) - set(known))
     if unknown:
-        raise FensterError(f"no computation is called {unknown[0]!r}", expected=", ".join(bench_attention.WAYS))
+        raise FensterError(f"no computation is called {unknown[0]!r}", expected=", ".join(known))
+    if device == "cuda" and not torch.cuda.is_available():
+        raise FensterError("there is no GPU here", fix="leave --device out to measure on the CPU")
     settings = [
-        bench_attention.Setting(way, length, window, heads, size, positions == "relative", causal)
+        bench_attention.Setting(way, length, window, heads, size, positions == "relative", causal, device)
         for length in lengths
         for way in chosen
     ]
@@ -123,21 +140,98 @@ def attention(
             advance(1)
             if cell is not None:
                 found[setting.way, setting.length] = cell
-    table = Table("tokens", *chosen, box=None)
-    for length in lengths:
-        table.add_row(f"{length:,}", *(_cell(found.get((way, length))) for way in chosen))
-    for name, value in (("time grows with power", "seconds"), ("memory grows with power", "memory")):
-        powers = []
-        for way in chosen:
-            points = [(n, float(getattr(found[way, n], value))) for n in lengths if (way, n) in found]
-            powers.append(f"{bench_attention.exponent([p for p in points if p[1] > 0]):.2f}")
-        table.add_row(name, *powers)
-    Console().print(table)
+    table = Table("computation", *(f"{length:,}" for length in lengths), "growth: time", "memory", box=None)
+    for way in chosen:
+        here = [(length, found[way, length]) for length in lengths if (way, length) in found]
+        time, memory = (
+            bench_attention.exponent([(n, x) for n, x in points if x > 0])
+            for points in ([(n, c.seconds) for n, c in here], [(n, float(c.memory)) for n, c in here])
+        )
+        cells = (_cell(found.get((way, length))) for length in lengths)
+        table.add_row(way, *cells, f"{time:.2f}", f"{memory:.2f}")
+    Console(width=max(100, 24 * (len(lengths) + 2))).print(table)
+    name = torch.cuda.get_device_name() if device == "cuda" else f"{torch.get_num_threads()} CPU threads"
     print(
-        f"forward + backward, float32, {heads} heads of {size}, w = {window}, {positions} positions, "
-        f"{torch.get_num_threads()} threads, torch {torch.__version__}"
+        f"forward + backward, {'float32' if device == 'cpu' else 'bfloat16'}, {heads} heads of {size}, "
+        f"w = {window}, {positions} positions{', causal' if causal else ''}, {name}, torch {torch.__version__}"
     )
+    if plot is not None:
+        from fenster.bench.plot import by_length
+
+        by_length(
+            plot,
+            "one attention module, forward + backward",
+            {way: {n: (c.seconds, c.memory) for (w, n), c in found.items() if w == way} for way in chosen},
+        )
+        print(f"-> {plot}")
 
 
 def _cell(cell: Cell | None) -> str:
-    return "-" if cell is None else f"{1000 * cell.seconds:,.1f} ms, {cell.memory / 2**20:,.0f} MiB"
+    if cell is None:
+        return "-"
+    eager = "" if cell.eager is None else f" ({1000 * cell.eager:,.2f})"
+    digits = 1 if cell.eager is None else 3
+    return f"{1000 * cell.seconds:,.{digits}f}{eager} ms, {cell.memory / 2**20:,.0f} MiB"
+
+
+@app.command
+def memory(
+    *,
+    lengths: Annotated[list[int], Parameter(consume_multiple=True, negative="")] | None = None,
+    systems: Annotated[list[str], Parameter(consume_multiple=True, negative="")] | None = None,
+    plot: Path | None = None,
+) -> None:
+    """A whole training step (forward, backward, Adam) of the base model on one document: the paper's Table 2.
+
+    Peak GPU memory, allocated and reserved. The paper, in GB: concat 2.3 / 5.8 / 10.9, window w=20 3.5 / 5.9 / 8.5.
+
+    Examples:
+
+    ```
+    fenster bench memory
+    fenster bench memory --lengths 1000000 --systems "window w=20, ours, checkpointing"
+    ```
+
+    Parameters
+    ----------
+    lengths
+        Target tokens of the document; as many source tokens.
+    systems
+        Which rows; all by default.
+    plot
+        Also draw time and memory by length to this file (needs matplotlib).
+    """
+    from fenster.bench import step
+
+    lengths = lengths or [736, 1472, 2208]
+    rows = {system.name: system for system in step.SYSTEMS}
+    unknown = sorted(set(systems or ()) - set(rows))
+    if unknown:
+        raise FensterError(f"no system is called {unknown[0]!r}", expected="; ".join(rows))
+    chosen = [rows[name] for name in systems or rows]
+    found: dict[str, dict[int, tuple[float, int]]] = {}
+    table = Table("system", *(f"{length:,}" for length in lengths), "MB a token", box=None)
+    with bar("measuring", len(chosen) * len(lengths)) as advance:
+        cells: dict[str, list[str]] = {}
+        for system, length, cell in step.run(lengths, chosen):
+            advance(1)
+            points = found.setdefault(system.name, {})
+            text = "out of memory"
+            if cell is not None:
+                points[length] = (cell.seconds, cell.allocated)
+                text = f"{cell.allocated / 1e9:.2f} GB ({cell.reserved / 1e9:.2f}), {1000 * cell.seconds:,.0f} ms"
+            cells.setdefault(system.name, []).append(text)
+    for name, row in cells.items():
+        points = found[name]
+        slope = "-"
+        if len(points) > 1:
+            low, high = min(points), max(points)
+            slope = f"{(points[high][1] - points[low][1]) / (high - low) / 1e6:.2f}"
+        table.add_row(name, *row, slope)
+    Console(width=max(100, 30 * (len(lengths) + 1) + 12)).print(table)
+    print("peak allocated (reserved), base model, 15k vocabulary, one document, forward + backward + Adam")
+    if plot is not None:
+        from fenster.bench.plot import by_length
+
+        by_length(plot, "one training step, base model", found)
+        print(f"-> {plot}")

@@ -17,9 +17,7 @@ from fenster.progress import bar
 
 FormatName = Annotated[
     str | None,
-    Parameter(
-        name=["--format", "-f"], help="Guessed from the names if left out; `fenster data formats` lists all."
-    ),
+    Parameter(name=["--format", "-f"], help="Guessed from the names if left out; `fenster data formats` lists all."),
 ]
 WritableFormat = Literal["jsonl", "tsv", "plain", "folder"]
 

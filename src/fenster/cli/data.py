@@ -53,9 +53,7 @@ def stats(
     json_
         Print numbers for programs instead of a table.
     """
-    found = collect(
-        stream(paths, format, "counting"), Tokenizer.load(tokenizer) if tokenizer is not None else None
-    )
+    found = collect(stream(paths, format, "counting"), Tokenizer.load(tokenizer) if tokenizer is not None else None)
     if json_:
         print(json.dumps(found.summary(), indent=1))
     else:

@@ -32,9 +32,7 @@ class Probe:
     _entropy: dict[str, Tensor] = field(default_factory=dict)
 
     @torch.no_grad()
-    def record(
-        self, name: str, q: Tensor, k: Tensor, patterns: Sequence[Pattern], relative: Relative | None
-    ) -> None:
+    def record(self, name: str, q: Tensor, k: Tensor, patterns: Sequence[Pattern], relative: Relative | None) -> None:
         for number, pattern in enumerate(patterns):
             label = name if len(patterns) == 1 else f"{name}.{number}"
             seen = weights(q, k, pattern, relative)

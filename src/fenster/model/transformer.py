@@ -131,12 +131,8 @@ class Transformer(nn.Module):
         `target` tells target lengths where they are known, for alignments that want them.
         """
         layers = tuple(self.variant.self_state() for _ in self.decoder)
-        sources = tuple(
-            self.variant.cross_state(*layer.cross.remember(memory), source) for layer in self._layers()
-        )
-        return DecoderState(
-            layers, sources, (alignment or self.decoding_alignment()).begin(source, sequence, target)
-        )
+        sources = tuple(self.variant.cross_state(*layer.cross.remember(memory), source) for layer in self._layers())
+        return DecoderState(layers, sources, (alignment or self.decoding_alignment()).begin(source, sequence, target))
 
     def step(self, previous: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """(hidden [N, width] that predicts the next token, state) after the tokens `previous` [N]; first BOS."""

@@ -45,6 +45,8 @@ class Tiles:
     forward: Tile
     queries: Tile
     keys: Tile
+    both: Tile | None = None
+    """Of the one-pass backward of self-attention, where windows are small enough for it."""
 
 
 def available(x: Tensor) -> bool:
@@ -66,18 +68,23 @@ def kernel(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, relative: Relative
     if relative is not None and not own:
         raise ValueError("relative positions are defined for self-attention only")
     first, last = pattern.interval32
-    reached = (None, None) if own else pattern.queries_of_keys(_tiles(q, window).keys.n)
     table = None if relative is None else relative.span(window)
     after = (0 if pattern.causal else window) if own else -1
+    reached = (None, None) if own else pattern.queries_of_keys(_tiles(q, window, after, False).keys.n)
     out: Tensor = _forward(q, k, v, table, first, last, *reached, window, after)[0]
     return out
 
 
-def _tiles(q: Tensor, window: int) -> Tiles:
-    wide = q.dtype == torch.float32 or q.shape[-1] > 64
-    if wide:
+def _tiles(q: Tensor, window: int, after: int, relative: bool) -> Tiles:
+    """Measured on an H200 (docs/performance.md): the shapes that were fastest for heads of 64 in bfloat16."""
+    if q.dtype == torch.float32 or q.shape[-1] > 64:
         return Tiles(Tile(32, 64), Tile(32, 64), Tile(32, 64))
-    return Tiles(Tile(64, 128), Tile(64, 128), Tile(128, 64))
+    reach = window + after  # rows of a square tile that it does not own in the one-pass backward
+    if relative:
+        both = Tile(64, 64) if after >= 0 and reach <= 40 else None
+        return Tiles(Tile(64, 64, 4, 3), Tile(32, 32, 4, 3), Tile(64, 64, 4, 1), both)
+    both = Tile(128, 128, 8) if after >= 0 and reach <= 64 else None
+    return Tiles(Tile(64, 32, 4, 3), Tile(64, 64), Tile(32, 64), both)
 
 
 def _constants(q: Tensor, window: int, tile: Tile, table: Tensor | None) -> dict[str, Any]:
@@ -125,7 +132,7 @@ def _forward(
     q, k, v = _dense(q), _dense(k), _dense(v)
     out = q.new_empty(q.shape)
     lse = q.new_empty((heads, tokens), dtype=torch.float32)
-    tile = _tiles(q, window).forward
+    tile = _tiles(q, window, after, table is not None).forward
     window_triton.forward[(triton.cdiv(tokens, tile.m), heads)](
         q, k, v, table, first, last, out, lse,
         *_strides(q, k, v, table, out), tokens, len(k), window, size**-0.5,
@@ -158,9 +165,11 @@ def _backward(
     """(dq, dk, dv, dtable); dtable is empty without a table."""
     tokens, heads, size = q.shape
     q, k, v, dout = _dense(q), _dense(k), _dense(v), _dense(dout)
+    tiles = _tiles(q, window, after, table is not None)
+    if tiles.both is not None:
+        return _backward_self(dout, q, k, v, table, first, last, out, lse, window, after, tiles.both)
     dq, dk, dv = (x.new_empty(x.shape) for x in (q, k, v))
     delta = torch.empty_like(lse)
-    tiles = _tiles(q, window)
     constants = _constants(q, window, tiles.queries, table)
     blocks = triton.cdiv(tokens, tiles.queries.m)
     programs = min(blocks, _programs(q.device, heads)) if table is not None else blocks
@@ -186,10 +195,44 @@ def _backward(
     return dq, dk, dv, dtable
 
 
+def _backward_self(
+    dout: Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    table: Tensor | None,
+    first: Tensor,
+    last: Tensor,
+    out: Tensor,
+    lse: Tensor,
+    window: int,
+    after: int,
+    tile: Tile,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    tokens, heads, size = q.shape
+    dq, dk, dv = (x.new_empty(x.shape) for x in (q, k, v))
+    own = tile.m - window - after
+    blocks = triton.cdiv(tokens + window - after, own)  # the last keys are those of a block behind the last query
+    programs = min(blocks, _programs(q.device, heads)) if table is not None else blocks
+    share = torch.empty(
+        (programs, 2 * window + 1, heads, size) if table is not None else (0,),
+        device=q.device,
+        dtype=torch.float32,
+    )
+    window_triton.backward_self[(programs, heads)](
+        q, k, v, table, first, last, out, lse, dout, dq, dk, dv, share,
+        *_strides(q, k, v, table, out, dout, dq, dk, dv), tokens, size**-0.5, heads, blocks, programs,
+        D=size, W=window, AFTER=after, TILE=tile.m, RP=max(16, triton.next_power_of_2(2 * window + 1)),
+        RELATIVE=table is not None, PRECISION="ieee" if q.dtype == torch.float32 else "tf32",
+        num_warps=tile.warps, num_stages=tile.stages,
+    )  # fmt: skip
+    return dq, dk, dv, share if table is None else share.sum(0).to(table.dtype)
+
+
 def _programs(device: torch.device, heads: int) -> int:
-    """Programs a head in the query pass: enough to fill the device, few enough that their shares stay small."""
+    """Programs a head where each keeps a share of the table's gradient: enough to fill the device, and no more."""
     units = torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 1
-    return max(1, 4 * units // heads)
+    return max(1, 2 * units // heads)
 
 
 @_backward.register_fake

@@ -77,7 +77,7 @@ def forward(
                 table = _rows(R + head * r_head, base, r_row, 2 * W + 1, RP, D)
                 shift = tl.dot(q, tl.trans(table), input_precision=PRECISION)
             slot = m[:, None] - n[None, :] + W - base
-            logits += tl.gather(shift, tl.minimum(tl.maximum(slot, 0), RP - 1), 1)
+            logits += tl.gather(shift, slot & (RP - 1), 1)
         seen = (n[None, :] >= first[:, None]) & (n[None, :] <= last[:, None])
         logits = tl.where(seen, logits * (scale * 1.4426950408889634), float("-inf"))
         new_top = tl.maximum(top, tl.max(logits, 1))
@@ -134,7 +134,7 @@ def backward_queries(
                     table = _rows(R + head * r_head, base, r_row, 2 * W + 1, RP, D)
                     shift = tl.dot(q, tl.trans(table), input_precision=PRECISION)
                 slot = m[:, None] - n[None, :] + W - base
-                logits += tl.gather(shift, tl.minimum(tl.maximum(slot, 0), RP - 1), 1)
+                logits += tl.gather(shift, slot & (RP - 1), 1)
             seen = (n[None, :] >= first[:, None]) & (n[None, :] <= last[:, None])
             p = tl.where(seen, tl.exp2(logits * (scale * 1.4426950408889634) - lse[:, None]), 0.0)
             dp = tl.dot(dout, tl.trans(v), input_precision=PRECISION)
@@ -144,7 +144,7 @@ def backward_queries(
                 # The inverse of the gather above: slot r of row m is key m + W - base - r.
                 column = m[:, None] + W - base - tl.arange(0, RP)[None, :] - n0
                 inside = (column >= 0) & (column < BN)
-                taken = tl.gather(ds, tl.minimum(tl.maximum(column, 0), BN - 1), 1)
+                taken = tl.gather(ds, column & (BN - 1), 1)
                 taken = tl.where(inside, taken, 0.0)  # [BM, RP]
                 if WHOLE:
                     dshift += taken
@@ -206,7 +206,7 @@ def backward_keys(
                 table = _rows(R + head * r_head, base, r_row, 2 * W + 1, RP, D)
             shift = tl.dot(table, tl.trans(q), input_precision=PRECISION)  # [RP, BM]
             slot = m[None, :] - n[:, None] + W - base
-            logits += tl.gather(shift, tl.minimum(tl.maximum(slot, 0), RP - 1), 0)
+            logits += tl.gather(shift, slot & (RP - 1), 0)
         seen = (n[:, None] >= first[None, :]) & (n[:, None] <= last[None, :])
         p = tl.where(seen, tl.exp2(logits * (scale * 1.4426950408889634) - lse[None, :]), 0.0)
         dv += tl.dot(p.to(dout.dtype), dout, input_precision=PRECISION)
@@ -215,3 +215,68 @@ def backward_keys(
         dk += tl.dot(ds.to(q.dtype), q, input_precision=PRECISION)
     _store_rows(DK + head * dk_head, n0, dk_row, S, dk, BN, D)
     _store_rows(DV + head * dv_head, n0, dv_row, S, dv, BN, D)
+
+
+@triton.jit
+def backward_self(
+    Q, K, V, R, FIRST, LAST, OUT, LSE, DOUT, DQ, DK, DV, DR,
+    q_row, q_head, k_row, k_head, v_row, v_head, r_row, r_head, o_row, o_head, do_row, do_head,
+    dq_row, dq_head, dk_row, dk_head, dv_row, dv_head,
+    T, scale, H, blocks, programs,
+    D: tl.constexpr, W: tl.constexpr, AFTER: tl.constexpr, TILE: tl.constexpr, RP: tl.constexpr,
+    RELATIVE: tl.constexpr, PRECISION: tl.constexpr,
+):  # fmt: skip
+    """The whole backward pass of self-attention for windows well below a tile, each score computed once.
+
+    A tile of TILE queries against the TILE keys of the same rows holds every key of its inner queries (rows W to
+    W + own) and every query of its inner keys (columns AFTER to AFTER + own): those are its own to write.
+    """
+    own: tl.constexpr = TILE - W - AFTER
+    program, head = tl.program_id(0), tl.program_id(1)
+    place = tl.arange(0, TILE)
+    if RELATIVE:
+        table = _rows(R + head * r_head, 0 * program, r_row, 2 * W + 1, RP, D)
+        dr = tl.zeros([RP, D], tl.float32)
+    for block in range(program, blocks, programs):
+        m0 = block * own - W
+        m = m0 + place
+        real = (m >= 0) & (m < T)
+        first = tl.load(FIRST + m, mask=real, other=2147483647)
+        last = tl.load(LAST + m, mask=real, other=-1)
+        lse = tl.load(LSE + head * T + m, mask=real, other=0.0)
+        q = _rows(Q + head * q_head, m0, q_row, T, TILE, D)
+        k = _rows(K + head * k_head, m0, k_row, T, TILE, D)
+        v = _rows(V + head * v_head, m0, v_row, T, TILE, D)
+        dout = _rows(DOUT + head * do_head, m0, do_row, T, TILE, D)
+        out = _rows(OUT + head * o_head, m0, o_row, T, TILE, D)
+        delta = tl.sum(out.to(tl.float32) * dout.to(tl.float32), 1)
+        logits = tl.dot(q, tl.trans(k), input_precision=PRECISION)  # [TILE, TILE]
+        if RELATIVE:
+            shift = tl.dot(q, tl.trans(table), input_precision=PRECISION)  # [TILE, RP]
+            logits += tl.gather(shift, (place[:, None] - place[None, :] + W) & (RP - 1), 1)
+        seen = (m[None, :] >= first[:, None]) & (m[None, :] <= last[:, None])
+        p = tl.where(seen, tl.exp2(logits * (scale * 1.4426950408889634) - lse[:, None]), 0.0)
+        keys = (place >= AFTER) & (place < AFTER + own) & real
+        rows = tl.cast(m0, tl.int64) + place[:, None]
+        columns = tl.arange(0, D)[None, :]
+        dv = tl.dot(tl.trans(p.to(dout.dtype)), dout, input_precision=PRECISION)
+        tl.store(DV + head * dv_head + rows * dv_row + columns, dv.to(v.dtype), mask=keys[:, None])
+        dp = tl.dot(dout, tl.trans(v), input_precision=PRECISION)
+        ds = p * (dp - delta[:, None]) * scale
+        low = ds.to(q.dtype)
+        dk = tl.dot(tl.trans(low), q, input_precision=PRECISION)
+        tl.store(DK + head * dk_head + rows * dk_row + columns, dk.to(k.dtype), mask=keys[:, None])
+        queries = (place >= W) & (place < W + own) & real
+        dq = tl.dot(low, k, input_precision=PRECISION)
+        if RELATIVE:
+            slot = tl.arange(0, RP)[None, :]
+            column = place[:, None] + W - slot
+            inside = (slot < 2 * W + 1) & (column >= 0) & (column < TILE) & queries[:, None]
+            taken = tl.gather(ds, column & (TILE - 1), 1)
+            dshift = tl.where(inside, taken, 0.0).to(q.dtype)  # [TILE, RP]
+            dq += tl.dot(dshift, table, input_precision=PRECISION)
+            dr += tl.dot(tl.trans(dshift), q, input_precision=PRECISION)
+        tl.store(DQ + head * dq_head + rows * dq_row + columns, dq.to(q.dtype), mask=queries[:, None])
+    if RELATIVE:
+        share = DR + (tl.cast(program, tl.int64) * (2 * W + 1) * H + head) * D
+        _store_rows(share, 0 * program, H * D, 2 * W + 1, dr, RP, D)

@@ -1,0 +1,33 @@
+"""Time and memory by length, log-log, as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from fenster.corpus.files import atomic_path
+from fenster.errors import FensterError
+
+
+def by_length(path: Path, title: str, rows: Mapping[str, Mapping[int, tuple[float, int]]]) -> None:
+    """Draw {name: {length: (seconds, bytes)}} as two panels."""
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+    except ImportError:
+        raise FensterError("drawing needs matplotlib", fix="pip install matplotlib") from None
+    figure, panels = pyplot.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
+    for panel, part, label in ((panels[0], 0, "seconds"), (panels[1], 1, "peak memory, bytes")):
+        for name, points in rows.items():
+            if points:
+                lengths = sorted(points)
+                panel.plot(lengths, [points[length][part] for length in lengths], marker="o", label=name)
+        panel.set(xscale="log", yscale="log", xlabel="tokens", ylabel=label)
+        panel.grid(alpha=0.3)
+    panels[0].legend(fontsize="small")
+    figure.suptitle(title)
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, dpi=130, format=path.suffix.lstrip(".") or "png")
+    pyplot.close(figure)
