@@ -15,6 +15,7 @@ from fenster.model.align import ALIGNMENTS
 from fenster.model.compute import choose
 from fenster.model.compute.kernel import available, kernel
 from fenster.model.compute.reference import reference
+from fenster.model.loss import smoothed_loss
 from fenster.model.pattern import Pattern, Relative
 from tests.model.cases import SENTENCES, make_pattern, values_and_gradients
 
@@ -158,6 +159,27 @@ def test_a_whole_model_runs_on_it() -> None:
     torch.testing.assert_close(outputs[0], outputs[1], rtol=1e-3, atol=1e-4)
     for name, gradient in gradients[0].items():
         torch.testing.assert_close(gradient, gradients[1][name], rtol=2e-3, atol=2e-3, msg=name)
+
+
+def test_under_autocast() -> None:
+    """Parameters stay float32 and activations are half: the table must follow the queries."""
+    torch.manual_seed(0)
+    shape = {"attention": {"kind": "window", "window": 5}, "positions": "relative", "dropout": 0.0}
+    side = Packed.of_sentences([[30, 8], [11]], DEVICE)
+    ids = torch.randint(6, 50, (side.tokens,), device=DEVICE)
+    outputs = []
+    for compute in ("kernel", "block", "gather", "dense"):
+        torch.manual_seed(1)
+        model = Transformer(preset("tiny", compute=compute, **shape), 50).to(DEVICE)
+        model.checkpointing = compute == "kernel"
+        with torch.autocast(DEVICE, torch.float16):
+            hidden = model(ids, ids, side, side)
+            loss = smoothed_loss(hidden, model.embedding.weight, ids, 0.1).smoothed
+        torch.autograd.backward(loss)
+        outputs.append([loss.detach(), *(p.grad for p in model.parameters())])
+    for other in outputs[1:]:
+        for a, b in zip(outputs[0], other, strict=True):
+            assert float((a - b).norm()) <= 2e-2 * float(b.norm()) + 1e-3
 
 
 def test_what_it_does_not_take_is_said() -> None:

@@ -68,7 +68,7 @@ def kernel(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, relative: Relative
     if relative is not None and not own:
         raise ValueError("relative positions are defined for self-attention only")
     first, last = pattern.interval32
-    table = None if relative is None else relative.span(window)
+    table = None if relative is None else relative.span(window).to(q.dtype)  # under autocast it is wider
     after = (0 if pattern.causal else window) if own else -1
     reached = (None, None) if own else pattern.queries_of_keys(_tiles(q, window, after, False).keys.n)
     out: Tensor = _forward(q, k, v, table, first, last, *reached, window, after)[0]
