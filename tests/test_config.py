@@ -29,6 +29,22 @@ def test_short_forms(tmp_path: Path) -> None:
     assert config.tokenizer.vocab_size == 15_000
 
 
+def test_a_split_may_be_called_like_a_number(tmp_path: Path) -> None:
+    config = load(write(tmp_path, "output: o\nsplits: {train: a, 2015: b}\n"), PrepareConfig)
+    assert list(config.splits) == ["train", "2015"]
+
+
+@pytest.mark.parametrize("override", ["a=[", "a=*x", "a", "output.x=1"])
+def test_overrides_that_cannot_be_read(tmp_path: Path, override: str) -> None:
+    with pytest.raises(ConfigError, match="--set"):
+        load(write(tmp_path, GOOD), PrepareConfig, [override])
+
+
+def test_values_are_taken_as_they_are(tmp_path: Path) -> None:
+    config = load(write(tmp_path, GOOD), PrepareConfig, (), {"output": Path("x #y")})
+    assert config.output == Path("x #y")
+
+
 def test_overrides(tmp_path: Path) -> None:
     config = load(write(tmp_path, GOOD), PrepareConfig, ["tokenizer.vocab_size=700", "filters.held_out=[x.json]"])
     assert config.tokenizer.vocab_size == 700
@@ -46,6 +62,10 @@ def test_overrides(tmp_path: Path) -> None:
         ("output: o\nsplits: {train: {paths: a, format: tvs}}\n", "no format is called 'tvs'"),
         (GOOD + "tokenizer: {vocab_size: many}\n", "tokenizer.vocab_size: Input should be a valid integer"),
         ("output: [\n", "not YAML"),
+        ("output: o\nsplits:\n  train: a\n  train: b\n", "c.yaml:4: not YAML: key 'train' occurs twice"),
+        ("output: 2024-13-45\n", "not YAML"),
+        ("output: o\nsplits: {train: ''}\n", "a path must not be empty"),
+        ("output: o\nsplits: {train: a, valid: []}\n", "splits.valid: Value should have at least 1 item"),
         ("- a\n", "holds a list"),
     ],
 )

@@ -96,9 +96,39 @@ def test_a_changed_input_is_noticed(toy_config: PrepareConfig, tmp_path: Path) -
 def test_a_folder_of_somebody_else_is_never_replaced(toy_config: PrepareConfig, tmp_path: Path) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter1.tex").write_text("years of work")
-    with pytest.raises(FensterError, match="did not make"):
-        prepare(config_for(toy_config, tmp_path / "thesis"), force=True)
+    for beside in (None, "tokenizer.model", "manifest.json"):
+        if beside is not None:
+            (tmp_path / "thesis" / beside).write_text("not ours either")
+        with pytest.raises(FensterError, match=r"did not make, such as chapter1\.tex"):
+            prepare(config_for(toy_config, tmp_path / "thesis"), force=True)
     assert (tmp_path / "thesis" / "chapter1.tex").exists()
+
+
+def test_an_empty_folder_may_be_filled_and_a_file_may_not(toy_config: PrepareConfig, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert prepare(config_for(toy_config, tmp_path / "empty")).made
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(FensterError, match="is not a folder"):
+        prepare(config_for(toy_config, tmp_path / "file"), force=True)
+
+
+def test_strangers_beside_the_output_do_not_matter(toy_config: PrepareConfig, tmp_path: Path) -> None:
+    (tmp_path / ".p.partial-foo").mkdir()
+    (tmp_path / ".p.partial-999999").write_text("")
+    assert prepare(config_for(toy_config, tmp_path / "p")).made
+
+
+def test_file_names_in_a_folder_corpus_matter(toy: Prepared, toy_config: PrepareConfig, tmp_path: Path) -> None:
+    (tmp_path / "f" / "a").mkdir(parents=True)
+    for code in ("en", "de"):
+        (tmp_path / "f" / "a" / f"a_1.{code}").write_text("text\n")
+    tokenizer = {"model": toy.folder / "tokenizer.model"}
+    config = config_for(toy_config, tmp_path / "p", splits={"train": str(tmp_path / "f")}, tokenizer=tokenizer)
+    prepare(config)
+    for code in ("en", "de"):
+        (tmp_path / "f" / "a" / f"a_1.{code}").rename(tmp_path / "f" / "a" / f"a_9.{code}")
+    with pytest.raises(FensterError, match="exists already"):
+        prepare(config)
 
 
 FILTERED = [

@@ -7,7 +7,7 @@ probably meant. `--set a.b=value` overrides go through the same checks.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
@@ -39,10 +39,25 @@ def _as_list(value: object) -> object:
     return [value] if isinstance(value, str | Path | dict) else value
 
 
+def _paths(value: object) -> object:
+    listed = _as_list(value)
+    if isinstance(listed, list | tuple) and any(path == "" for path in listed):
+        raise ValueError("a path must not be empty")
+    return listed
+
+
+def _named(value: object) -> object:
+    """YAML takes 2015 for a number; as the name of a split it is a word."""
+    return {str(key): corpora for key, corpora in value.items()} if isinstance(value, dict) else value
+
+
+Corpora = Annotated[tuple["CorpusConfig", ...], BeforeValidator(_as_list), Field(min_length=1)]
+
+
 class CorpusConfig(Config):
     """Where documents are read from: `paths` in the order the format wants them. A plain string is one path."""
 
-    paths: Annotated[tuple[Path, ...], BeforeValidator(_as_list), Field(min_length=1)]
+    paths: Annotated[tuple[Path, ...], BeforeValidator(_paths), Field(min_length=1)]
     """One path, or a list; relative to the current folder."""
     format: str | None = None
     """One of `fenster import --help`'s formats; guessed from the names if left out."""
@@ -69,7 +84,7 @@ class TokenizerConfig(Config):
     """15k as in the paper's NEWS and TED; 32k for large corpora."""
     sample: int = Field(default=1_000_000, ge=1)
     """Learn from at most this many sentences (both sides together), drawn evenly; bounds memory."""
-    character_coverage: float = Field(default=1.0, gt=0, le=1)
+    character_coverage: float = Field(default=1.0, ge=0.98, le=1)
     """Share of characters that get a piece of their own; the rest is spelt in bytes, never lost."""
     seed: int = 1
 
@@ -99,7 +114,7 @@ class PrepareConfig(Config):
 
     output: Path
     """The folder to make."""
-    splits: dict[str, Annotated[tuple[CorpusConfig, ...], BeforeValidator(_as_list)]]
+    splits: Annotated[dict[str, Corpora], BeforeValidator(_named)]
     """Corpora by split; `train` and `valid` are used in training, any other name is a test set."""
     tokenizer: TokenizerConfig = TokenizerConfig()
     filters: FilterConfig = FilterConfig()
@@ -122,23 +137,45 @@ class PrepareConfig(Config):
         return splits
 
 
-def load(path: Path, model: type[AnyConfig], overrides: Sequence[str] = ()) -> AnyConfig:
-    """Read and check a YAML config; `overrides` are `a.b=value`, the value in YAML."""
+class _Loader(yaml.SafeLoader):
+    """YAML in which a key may stand only once: PyYAML would silently take the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(
+                    problem=f"key {key.value!r} occurs twice", problem_mark=key.start_mark
+                )
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def _parse(text: str, path: Path | None, what: str) -> Any:
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return yaml.load(text, _Loader)  # a SafeLoader: no code from data
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark is not None and path is not None else None
+        raise ConfigError(f"{what}: {getattr(error, 'problem', error)}", path=path, line=line) from None
+
+
+def load(
+    path: Path, model: type[AnyConfig], overrides: Sequence[str] = (), values: Mapping[str, Any] | None = None
+) -> AnyConfig:
+    """Read and check a YAML config; `overrides` are `a.b=value` in YAML, `values` are taken as they are."""
+    try:
+        data = _parse(path.read_text(encoding="utf-8"), path, "not YAML")
     except FileNotFoundError:
         raise ConfigError("no such config file", path=path, fix="see the examples in configs/") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        mark = getattr(error, "problem_mark", None)
-        raise ConfigError(
-            f"not YAML: {getattr(error, 'problem', error)}", path=path, line=mark.line + 1 if mark else None
-        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot be read: {error}", path=path, expected="a YAML file") from None
     data = {} if data is None else data
     if not isinstance(data, dict):
         raise ConfigError(f"holds a {type(data).__name__}", path=path, expected="keys and values")
     for override in overrides:
         _override(data, override)
-    return check(data, model, path)
+    return check({**data, **(values or {})}, model, path)
 
 
 def _override(data: dict[str, Any], override: str) -> None:
@@ -150,7 +187,7 @@ def _override(data: dict[str, Any], override: str) -> None:
         data = data.setdefault(name, {})
         if not isinstance(data, dict):
             raise ConfigError(f"--set {override!r}: {name!r} has no keys below it")
-    data[last] = yaml.safe_load(text)
+    data[last] = _parse(text, None, f"cannot read --set {override!r}")
 
 
 def check(data: dict[str, Any], model: type[AnyConfig], path: Path | None = None) -> AnyConfig:

@@ -43,7 +43,8 @@ class ParallelDocument:
 
     `references` holds further translations (test sets with several references), each parallel as well.
     `path` and `lines` say where each pair came from, for error messages only: `lines[i]` is the line of
-    pair i (a range where pairs are consecutive lines, so that it costs nothing).
+    pair i (a range where pairs are consecutive lines, so that it costs nothing). `target_path` and
+    `target_lines` say the same of the target side where that is another file.
     """
 
     source: Document
@@ -51,6 +52,8 @@ class ParallelDocument:
     references: tuple[Document, ...] = ()
     path: str = ""
     lines: Sequence[int] = ()
+    target_path: str = ""
+    target_lines: Sequence[int] = ()
 
     def __post_init__(self) -> None:
         for other in (self.target, *self.references):
@@ -64,9 +67,12 @@ class ParallelDocument:
     def id(self) -> str:
         return self.source.id
 
-    def line(self, index: int) -> int | None:
-        """The line of pair `index` in `path`, if the reader knew it."""
-        return self.lines[index] if index < len(self.lines) else None
+    def place(self, index: int, *, target: bool = False) -> tuple[str | None, int | None]:
+        """(file, line) of a side of pair `index`, as far as the reader knew."""
+        path, lines = self.path, self.lines
+        if target and self.target_path:
+            path, lines = self.target_path, self.target_lines
+        return path or None, lines[index] if index < len(lines) else None
 
     def same_text(self, other: ParallelDocument) -> bool:
         """Equal in everything but where it was read from."""

@@ -48,11 +48,14 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        other = "choose another output"
         fixes = {
-            errno.ENOSPC: "free some space or choose another output folder; nothing half-written was left",
-            errno.EDQUOT: "free some of your quota or choose another output folder",
+            errno.ENOSPC: "free some space or choose another output; nothing half-written was left",
+            errno.EDQUOT: "free some of your quota or choose another output",
             errno.EACCES: "choose an output you may write to",
+            errno.EPERM: "choose an output you may write to",
             errno.EROFS: "choose an output that is not read-only",
+            **dict.fromkeys((errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP), other),
         }
         if error.errno not in fixes:
             raise

@@ -31,6 +31,8 @@ class Loader:
     """The batches of one rank, epoch after epoch, without end (or of one epoch)."""
 
     def __init__(self, sampler: Sampler, *, rank: int = 0, ranks: int = 1, ahead: int = 8) -> None:
+        if ahead < 1:
+            raise ValueError(f"at least one batch must be read ahead, but `ahead` is {ahead}")
         self._sampler, self._rank, self._ranks, self._ahead = sampler, rank, ranks, ahead
 
     def epoch(self, epoch: int, start: int = 0) -> Iterator[Step]:

@@ -55,6 +55,8 @@ class SplitRecord(Config):
     documents_cut: int
     documents_dropped: int
     kept_bad_text: int
+    further_references: int
+    """References beyond the first, which prepared data does not hold."""
     shards: tuple[ShardRecord, ...]
 
 
@@ -93,13 +95,13 @@ class Manifest(Config):
         try:
             body = json.loads(path.read_text(encoding="utf-8"))
             claimed = body.pop("sha256")
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             raise InputError(
                 "no manifest: not a folder of prepared data",
                 path=folder,
                 fix="make it with `fenster prepare`",
             ) from None
-        except (ValueError, KeyError, AttributeError) as error:
+        except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
             raise InputError(f"damaged manifest ({error})", path=path, fix=fix) from None
         if digest(body) != claimed:
             raise InputError(

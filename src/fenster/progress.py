@@ -12,6 +12,11 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 console = Console(file=sys.stderr)
 
 
+def wide_console() -> Console:
+    """For tables on stdout: as wide as the terminal, and wide enough where there is none to look at them."""
+    return Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+
+
 @contextmanager
 def bar(title: str, total: float) -> Iterator[Callable[[float], None]]:
     """A bar with percentage and ETA that appears while the block runs; the value advances it."""

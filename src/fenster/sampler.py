@@ -25,7 +25,7 @@ class BatchConfig(Config):
     bucket: int = Field(default=100, ge=1)
     """Sort by length within runs of this many batches' worth of examples: larger means less padding for
     attention that pads, smaller means more random batches."""
-    seed: int = 1
+    seed: int = Field(default=1, ge=0)
 
 
 @dataclass(frozen=True)

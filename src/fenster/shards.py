@@ -92,8 +92,8 @@ class Split:
 class Prepared:
     """A folder of prepared data, checked against its manifest when opened."""
 
-    def __init__(self, folder: Path, *, verify: bool = True) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path | str, *, verify: bool = True) -> None:
+        self.folder = folder = Path(folder)
         self.manifest = Manifest.load(folder)
         self.tokenizer = Tokenizer.load(folder / TOKENIZER)
         if self.tokenizer.sha256 != self.manifest.tokenizer_sha256:

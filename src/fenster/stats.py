@@ -78,7 +78,7 @@ class Statistics:
             for count in counts:
                 lengths.add(count)
             totals.append(sum(counts))
-        self.document_ratio += totals[0] / totals[1]
+        self.document_ratio += totals[0] / max(totals[1], 1)
         for source, target in zip(document.source.texts, document.target.texts, strict=True):
             self.empty += not (source and target)
             self.bad_text += fault(source) is not None or fault(target) is not None

@@ -28,10 +28,20 @@ Ids = npt.NDArray[np.unsignedinteger[Any]]
 Longs = npt.NDArray[np.int64]
 
 _SPACE = "\u2581"  # how sentencepiece writes a space inside pieces
+_ESCAPE = "\ue2b1"  # a private-use character
 _CACHED_WORDS = 1 << 18  # bounds memory; the cache starts over when full
 _LEARNING_THREADS = 16  # written into the model, so it must not depend on the machine
 
 PAD_ID, UNK_ID, BOS_ID, EOS_ID, SEP_ID, BOD_ID = range(6)
+
+
+def _escaped(word: str) -> str:
+    """sentencepiece takes its own space sign in text for a space: write it in two characters instead."""
+    return word.replace(_ESCAPE, _ESCAPE + "e").replace(_SPACE, _ESCAPE + "s")
+
+
+def _unescaped(text: str) -> str:
+    return text.replace(_ESCAPE + "s", _SPACE).replace(_ESCAPE + "e", _ESCAPE)
 
 
 class _Words(dict[str, bytes]):
@@ -41,7 +51,7 @@ class _Words(dict[str, bytes]):
         self._processor, self._dtype = processor, dtype
 
     def __missing__(self, word: str) -> bytes:
-        ids = self[word] = np.array(self._processor.Encode(word), dtype=self._dtype).tobytes()
+        ids = self[word] = np.array(self._processor.Encode(_escaped(word)), dtype=self._dtype).tobytes()
         return ids
 
 
@@ -71,6 +81,8 @@ class Tokenizer:
             temporary.write_bytes(self.model)
 
     def _check(self, path: Path) -> None:
+        if len(self) <= BOD_ID:
+            raise InputError("holds no pieces", path=path, expected="a tokenizer that `fenster prepare` learned")
         for id, symbol in enumerate((PAD, UNK, BOS, EOS, SEP, BOD)):
             if self._processor.IdToPiece(id) != symbol:
                 raise InputError(
@@ -106,7 +118,7 @@ class Tokenizer:
     def decode(self, ids: Iterable[int]) -> str:
         """Text of some ids; control symbols leave no trace."""
         text: str = self._processor.Decode([int(id) for id in ids])
-        return text
+        return _unescaped(text)
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """The pieces themselves, for people to look at."""
@@ -140,8 +152,8 @@ def learn(sentences: Iterable[str], config: TokenizerConfig) -> Tokenizer:
     except RuntimeError as error:
         raise FensterError(
             f"sentencepiece could not learn {config.vocab_size} pieces: {error}",
-            expected="enough different text for the vocabulary",
-            fix="lower tokenizer.vocab_size, or give more training text",
+            expected="a vocabulary that holds every character and is not larger than the text allows",
+            fix="change tokenizer.vocab_size as sentencepiece says above, or give more training text",
         ) from None
     tokenizer = Tokenizer(bytes(model.data))
     tokenizer._check(Path("<learned>"))

@@ -6,7 +6,10 @@ they came from.
 
 from __future__ import annotations
 
+import io
+import signal
 import sys
+import traceback
 from collections.abc import Sequence
 
 from cyclopts import App, CycloptsError
@@ -37,13 +40,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     debug = "--debug" in tokens
     tokens = [token for token in tokens if token != "--debug"]
     errors = Console(stderr=True, soft_wrap=True, highlight=False)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 still gets its answer
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _terminated)
     try:
         app(tokens, exit_on_error=False, print_error=True, result_action="return_value")
     except CycloptsError:
         sys.exit(2)
     except FensterError as error:
         if debug:
-            raise
+            traceback.print_exc()
         errors.print(f"[bold red]error:[/] {escape(str(error))}")
         sys.exit(2)
     except KeyboardInterrupt:
@@ -55,3 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # Whoever read our output (head, less) has seen enough.
         sys.stderr.close()
         sys.exit(0)
+
+
+def _terminated(number: int, _: object) -> None:
+    """Leave through every `finally`, so that nothing half-written stays behind."""
+    sys.exit(128 + number)

@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from fenster.corpus import TextFiles, get_format, guess_format, read_corpus
 from fenster.corpus.files import bare_suffix
 from fenster.document import ParallelDocument
+from fenster.errors import InputError
 from fenster.prepare.filters import bad_text as find_fault
 from fenster.prepare.inputs import files_of
 from fenster.progress import bar
@@ -66,6 +67,8 @@ def import_corpus(
     target = get_format(to or writable(output))
     assert target.write is not None
     target.check(output)
+    if len(set(output)) < len(output) or set(output) & set(paths):
+        raise InputError(f"a file is named twice among {' '.join(map(str, [*paths, *output]))}", fix="name others")
     counts = {"pairs": 0, "faults": 0, "references": 0}
 
     def checked(documents: Iterable[ParallelDocument]) -> Iterator[ParallelDocument]:
@@ -88,6 +91,15 @@ def import_corpus(
 
 
 def writable(output: list[Path]) -> str:
-    if len(output) > 1:
-        return "plain"
-    return "tsv" if bare_suffix(output[0]) == ".tsv" else "jsonl"
+    """The format that the output's name asks for."""
+    known = {".jsonl": "jsonl", ".tsv": "tsv"}
+    suffixes = [bare_suffix(path) for path in output]
+    if len(output) == 1 and suffixes[0] in known:
+        return known[suffixes[0]]
+    if len(output) == 1 or set(suffixes) & {*known, ".json", ".xml", ".sgm", ".sgml", ".bz2", ".zip"}:
+        raise InputError(
+            f"cannot tell what to write to {' '.join(map(str, output))}",
+            expected="one .jsonl or .tsv (.xz and .gz may follow), or two or three text files",
+            fix="name the format with --to; everything after -o up to the next option is taken as output",
+        )
+    return "plain"

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -18,6 +17,7 @@ from fenster.corpus import FORMATS
 from fenster.corpus.files import atomic_text
 from fenster.corpus.generated import CHANCE, GeneratedDocument, generate
 from fenster.errors import InputError
+from fenster.progress import wide_console
 from fenster.sampler import BatchConfig, Sampler
 from fenster.shards import Prepared
 from fenster.stats import Lengths, Statistics, collect
@@ -61,7 +61,7 @@ def stats(
 
 
 def _show(found: Statistics) -> None:
-    console = Console()
+    console = wide_console()
     table = Table("", "total", "mean", "median", "95 %", "longest", box=None, pad_edge=False)
     rows: list[tuple[str, Lengths]] = [
         ("sentences a document", found.sizes),
@@ -81,7 +81,9 @@ def _show(found: Statistics) -> None:
     console.print(
         f"source/target ratio: {found.ratio.micro:.4f} overall, {found.ratio.macro:.4f} mean over documents"
     )
-    console.print(f"pairs with an empty side: {found.empty:,}; with control characters: {found.bad_text:,}")
+    console.print(
+        f"pairs with an empty side: {found.empty:,}; with control characters or reserved symbols: {found.bad_text:,}"
+    )
     console.print(f"\ntarget {found.unit} a sentence")
     histogram = found.target.histogram((5, 10, 15, 20, 30, 40, 60, 80, 100, 150, 200))
     most = max(count for _, count in histogram) or 1
@@ -95,7 +97,7 @@ def formats() -> None:
     table = Table("format", "files", "written", "what it is", box=None)
     for form in FORMATS.values():
         table.add_row(form.name, escape(" ".join(form.paths)), "yes" if form.write else "", form.about)
-    Console().print(table)
+    wide_console().print(table)
 
 
 @app.command
@@ -151,7 +153,7 @@ def show(
     plan = sampler.plan(0)
     waste = plan.waste(index, tokens)
     shown = index.example(example)
-    console = Console(highlight=False)
+    console = wide_console()
     console.print(
         f"[bold]{context}[/]: {len(index):,} examples in {len(plan):,} batches of up to {tokens:,} tokens a side; "
         f"unfilled {100 * waste.packed:.1f} % (padding would waste {100 * waste.padded:.1f} %); "
@@ -176,8 +178,8 @@ def generate_documents(
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
     documents: int = 200,
     seed: int = 1,
-    sentences: tuple[int, int] = (8, 20),
-    distance: tuple[int, int] = (1, 6),
+    sentences: Annotated[tuple[int, int], Parameter(negative="")] = (8, 20),
+    distance: Annotated[tuple[int, int], Parameter(negative="")] = (1, 6),
     echo: float = 0.3,
     decisions: Path | None = None,
 ) -> None:
@@ -193,7 +195,7 @@ def generate_documents(
     output
         Where to write: .jsonl or .tsv, compressed if it ends in .xz or .gz.
     sentences
-        Shortest and longest document.
+        A document goes on until it has this many sentences (drawn between the two) and no choice is left open.
     distance
         Fewest and most sentences from the one that decides to the one that depends on it.
     echo
@@ -201,11 +203,14 @@ def generate_documents(
     decisions
         Also write every choice: document, segment, kind, expected form, options, distance.
     """
-    if not (1 <= distance[0] <= distance[1] and 1 <= sentences[0] <= sentences[1] and 0 <= echo <= 1):
+    fine = 1 <= distance[0] <= distance[1] and 1 <= sentences[0] <= sentences[1] and 0 <= echo <= 1
+    if not fine or documents < 1:
         raise InputError(
-            f"--sentences {sentences}, --distance {distance} or --echo {echo} is out of range",
-            expected="two rising numbers from 1 on, and an echo from 0 to 1",
+            f"out of range: --documents {documents}, --sentences {sentences}, --distance {distance} or --echo {echo}",
+            expected="at least one document, two rising numbers from 1 on, and an echo from 0 to 1",
         )
+    if decisions is not None and (decisions == output or decisions.is_dir()):
+        raise InputError("--decisions must be a file of its own", path=decisions)
     made = list(generate(documents, seed=seed, sentences=sentences, distance=distance, echo=echo))
     write = FORMATS[writable([output])].write
     assert write is not None

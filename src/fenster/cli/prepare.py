@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
-from rich.console import Console
 from rich.table import Table
 
 from fenster.config import PrepareConfig, load
 from fenster.prepare import prepare as run
+from fenster.progress import wide_console
 from fenster.shards import Prepared
 
 
@@ -44,8 +44,8 @@ def prepare(
     force
         Replace an output folder that was made from other inputs or settings.
     """
-    overrides = [*(set_ or ()), *([f"output={output}"] if output is not None else ())]
-    outcome = run(load(config, PrepareConfig, overrides), force=force)
+    values = {} if output is None else {"output": output}
+    outcome = run(load(config, PrepareConfig, set_ or (), values), force=force)
     if not outcome.made:
         print(f"{outcome.prepared.folder}: up to date, nothing to do")
     show(outcome.prepared)
@@ -65,7 +65,7 @@ def show(prepared: Prepared) -> None:
             f"{split.target_tokens:,}",
             removed,
         )
-    console = Console()
+    console = wide_console()
     console.print(table)
     for name, split in manifest.splits.items():
         if split.documents_cut or split.documents_dropped:
@@ -75,6 +75,8 @@ def show(prepared: Prepared) -> None:
             )
         if split.kept_bad_text:
             console.print(f"{name}: {split.kept_bad_text:,} pairs with control characters kept (a test set)")
+        if split.further_references:
+            console.print(f"{name}: {split.further_references:,} further references are not part of prepared data")
     ratio = manifest.train_ratio
     console.print(
         f"vocabulary {manifest.vocab_size:,}; train_ratio {ratio.macro:.4f} "

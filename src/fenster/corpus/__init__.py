@@ -82,12 +82,28 @@ def get_format(name: str) -> Format:
 
 
 def read_corpus(
-    paths: Sequence[Path], form: Format | None = None, files: TextFiles | None = None
+    paths: Sequence[Path | str], form: Format | None = None, files: TextFiles | None = None
 ) -> Iterator[ParallelDocument]:
     """Stream the documents of a corpus, its format guessed from the names unless given."""
-    form = form or guess_format(paths)
-    form.check(paths)
-    return form.read(paths, files or TextFiles())
+    given = [Path(path) for path in paths]
+    form = form or guess_format(given)
+    form.check(given)
+    return _some(form, given, files or TextFiles())
+
+
+def _some(form: Format, paths: Sequence[Path], files: TextFiles) -> Iterator[ParallelDocument]:
+    """The documents; none at all is an error, since it nearly always means another format or an empty download."""
+    found = False
+    for document in form.read(paths, files):
+        found = True
+        yield document
+    if not found:
+        raise InputError(
+            "no document found",
+            path=paths[0],
+            expected=f"a corpus in format {form.name}: {form.about}",
+            fix="check that the file is what its name says, or name another --format",
+        )
 
 
 __all__ = ["FORMATS", "Format", "TextFiles", "get_format", "guess_format", "read_corpus"]

@@ -50,9 +50,12 @@ def pair(
     lines: Sequence[int],
     references: Sequence[Sequence[Segment]] = (),
     target_path: Path | None = None,
+    target_lines: Sequence[int] | None = None,
 ) -> ParallelDocument:
-    """A checked parallel document: equal segment counts, text on every side."""
+    """A checked parallel document: a name, equal segment counts, text on every side."""
     id, line = normalise(id), lines[0] if lines else None
+    if not id:
+        raise InputError("a document without a name", path=path, line=line, expected="a name")
     sides = [("source", source), ("target", target), *(("reference", side) for side in references)]
     for name, side in sides[1:]:
         if len(side) != len(source):
@@ -79,4 +82,6 @@ def pair(
         tuple(Document(id, tuple(side)) for side in references),
         str(path),
         lines,
+        "" if target_path is None else str(target_path),
+        lines if target_lines is None else target_lines,
     )

@@ -106,9 +106,9 @@ def _item(
     left: int,
     right: int,
 ) -> ContrastiveItem:
-    for key in ("src segment", "ref segment", "errors"):
-        if key not in record:
-            raise InputError(f"item {number} has no {key!r}", path=path, line=line, expected="ContraPro's JSON")
+    fields = _Fields(record, path, line, number)
+    contrastive = fields.contrastive()
+    segments = [fields.text("src segment"), fields.text("ref segment")]
     name = str(record.get("document id") or number)
     if documents is not None:
         if "document id" not in record or "segment id" not in record:
@@ -118,22 +118,67 @@ def _item(
                 line=line,
                 fix="leave the documents folder out to use the context inside the file",
             )
-        before, after = documents.around(name, int(record["segment id"]), left, right)
+        before, after = documents.around(name, fields.number("segment id"), left, right)
     else:
-        sides = [list(map(normalise, record.get(key) or [])) for key in ("src context", "ref context")]
+        sides = [fields.texts(key) for key in ("src context", "ref context")]
         kept = min(left, *map(len, sides))
         before, after = [side[len(side) - kept :] for side in sides], [[], []]
     segment_id = str(record.get("segment id", ""))
     source, target = (
-        [*map(Segment, before[i]), Segment(normalise(record[key]), segment_id), *map(Segment, after[i])]
-        for i, key in enumerate(("src segment", "ref segment"))
+        [*map(Segment, before[i]), Segment(segments[i], segment_id), *map(Segment, after[i])] for i in (0, 1)
     )
     return ContrastiveItem(
         pair(name, source, target, path=path, lines=[line] * len(source)),
         len(before[0]),
-        tuple(normalise(error["contrastive"]) for error in record["errors"]),
+        contrastive,
         record,
     )
+
+
+@dataclass(frozen=True)
+class _Fields:
+    """The values of a record, each checked for its type."""
+
+    record: Mapping[str, Any]
+    path: Path
+    line: int
+    item: int
+
+    def fail(self, key: str, value: object, expected: str) -> InputError:
+        what = f"item {self.item}: {key!r} is {str(value)[:60]!r}"
+        return InputError(what, path=self.path, line=self.line, expected=expected, fix="see ContraPro's JSON")
+
+    def text(self, key: str) -> str:
+        value = self.record.get(key)
+        if not isinstance(value, str):
+            raise self.fail(key, value, "a string")
+        return self._clean(key, value)
+
+    def _clean(self, key: str, value: str) -> str:
+        if any("\ud800" <= char <= "\udfff" for char in value):
+            raise self.fail(key, ascii(value), "whole characters, not half a surrogate pair")
+        return normalise(value)
+
+    def texts(self, key: str) -> list[str]:
+        value = self.record.get(key)
+        value = [] if value is None else [value] if isinstance(value, str) else value
+        if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+            raise self.fail(key, value, "a list of strings")
+        return [self._clean(key, text) for text in value]
+
+    def number(self, key: str) -> int:
+        value = self.record.get(key)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise self.fail(key, value, "a number")
+        return value
+
+    def contrastive(self) -> tuple[str, ...]:
+        errors = self.record.get("errors")
+        if not isinstance(errors, list) or not all(
+            isinstance(error, dict) and isinstance(error.get("contrastive"), str) for error in errors
+        ):
+            raise self.fail("errors", errors, 'a list of objects with a string "contrastive"')
+        return tuple(self._clean("errors", error["contrastive"]) for error in errors)
 
 
 def read_contrapro(paths: Sequence[Path], files: TextFiles) -> Iterator[ParallelDocument]:
@@ -166,7 +211,9 @@ def _objects(path: Path, files: TextFiles) -> Iterator[tuple[int, dict[str, Any]
                 continue
             try:
                 record, at = decoder.raw_decode(buffer, at)
-            except json.JSONDecodeError:
+            except RecursionError:
+                raise InputError("nested too deeply", path=path, line=begin, expected="[{…}, {…}, …]") from None
+            except ValueError:
                 break
             if not opened or not isinstance(record, dict):
                 raise InputError("not a list of objects", path=path, line=begin, expected="[{…}, {…}, …]")

@@ -17,14 +17,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
 
-from fenster.errors import InputError, writing
+from fenster.errors import FensterError, InputError, writing
 
 _DECODE_ERRORS = (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error)
 
 
+def compression(path: Path) -> str:
+    """`.xz`, `.gz` or nothing."""
+    suffix = path.suffix.lower()
+    return suffix if suffix in (".xz", ".gz") else ""
+
+
 def bare_suffix(path: Path) -> str:
     """The suffix that tells the format, compression aside: `a.tsv.xz` -> `.tsv`."""
-    return (path.with_suffix("") if path.suffix in (".xz", ".gz") else path).suffix.lower()
+    return (path.with_suffix("") if compression(path) else path).suffix.lower()
 
 
 class TextFiles:
@@ -53,20 +59,30 @@ class TextFiles:
                 ) from None
             if number == 1 and text.startswith("\ufeff"):
                 text = text[1:]
-            yield number, text.rstrip("\r\n")
+            text = text.rstrip("\r\n")
+            if "\r" in text:
+                raise InputError(
+                    "a carriage return inside the line",
+                    path=path,
+                    line=number,
+                    expected="lines that end in LF or CRLF",
+                    fix=f"if they end in CR alone, convert them: tr '\\r' '\\n' < {path.name}",
+                )
+            yield number, text
 
     def _stream(self, path: Path) -> Iterator[bytes]:
         """Raw lines of a file, decompressed; faults of the container become errors naming the file."""
         try:
             with path.open("rb") as raw, _decompressed(raw, path) as stream:
-                seen = 0
+                # A pipe does not know how far it is, and needs no meter.
+                on_bytes, seen = self._on_bytes if raw.seekable() else None, 0
                 for count, line in enumerate(stream):
-                    if self._on_bytes is not None and count % 1024 == 0:
-                        self._on_bytes(raw.tell() - seen)
+                    if on_bytes is not None and count % 1024 == 0:
+                        on_bytes(raw.tell() - seen)
                         seen = raw.tell()
                     yield line
-                if self._on_bytes is not None:
-                    self._on_bytes(raw.tell() - seen)
+                if on_bytes is not None:
+                    on_bytes(raw.tell() - seen)
         except FileNotFoundError:
             raise InputError("no such file", path=path, fix="check the path and the current folder") from None
         except IsADirectoryError:
@@ -74,20 +90,23 @@ class TextFiles:
         except PermissionError:
             raise InputError("may not be read", path=path, fix="check its permissions") from None
         except _DECODE_ERRORS as error:
+            kind = compression(path)
             raise InputError(
-                f"damaged or truncated {path.suffix} file ({error})",
+                f"damaged or truncated {kind} file ({error})",
                 path=path,
-                expected=f"a whole {path.suffix} file",
-                fix=f"copy it again; test it with {'xz' if path.suffix == '.xz' else 'gzip'} -t {path.name}",
+                expected=f"a whole {kind} file",
+                fix=f"copy it again; test it with {'xz' if kind == '.xz' else 'gzip'} -t {path.name}",
             ) from None
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror}", path=path, fix="check the path") from None
 
 
 @contextmanager
 def _decompressed(raw: IO[bytes], path: Path) -> Iterator[io.BufferedReader]:
-    if path.suffix == ".xz":
+    if compression(path) == ".xz":
         with lzma.LZMAFile(raw) as xz:
             yield io.BufferedReader(cast(io.RawIOBase, xz), 1 << 18)
-    elif path.suffix == ".gz":
+    elif compression(path) == ".gz":
         with gzip.GzipFile(fileobj=raw) as gz:
             yield io.BufferedReader(cast(io.RawIOBase, gz), 1 << 18)
     else:
@@ -96,9 +115,20 @@ def _decompressed(raw: IO[bytes], path: Path) -> Iterator[io.BufferedReader]:
 
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path` that becomes `path` when the block ends well, and is gone otherwise."""
-    temporary = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    """A temporary path beside `path` that becomes `path` when the block ends well, and is gone otherwise.
+
+    A link is followed; what is not a file (a pipe, /dev/stdout) is written to as it is.
+    """
     with writing(path):
+        if not path.name:
+            raise FensterError("is no file name", path=path or ".", expected="the name of a file to write")
+        if path.is_dir():
+            raise FensterError("is a folder", path=path, expected="the name of a file to write")
+        if path.exists() and not path.is_file():
+            yield path
+            return
+        path = path.resolve()
+        temporary = path.with_name(f".{path.name}.partial-{os.getpid()}")
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             yield temporary
@@ -112,9 +142,9 @@ def atomic_text(path: Path) -> Iterator[IO[str]]:
     """Write text to `path` atomically, compressed if its suffix says so."""
     with atomic_path(path) as temporary:
         opened: IO[str]
-        if path.suffix == ".xz":
+        if compression(path) == ".xz":
             opened = lzma.open(temporary, "wt", encoding="utf-8", newline="\n")
-        elif path.suffix == ".gz":
+        elif compression(path) == ".gz":
             opened = gzip.open(temporary, "wt", encoding="utf-8", newline="\n")
         else:
             opened = temporary.open("w", encoding="utf-8", newline="\n")
@@ -131,7 +161,8 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
     with writing(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         for stale in folder.parent.glob(f".{folder.name}.partial-*"):
-            if not _alive(int(stale.name.rsplit("-", 1)[1])):
+            pid = stale.name.rsplit("-", 1)[1]
+            if stale.is_dir() and pid.isdigit() and not _alive(int(pid)):
                 shutil.rmtree(stale)
         temporary = folder.with_name(f".{folder.name}.partial-{os.getpid()}")
         temporary.mkdir()

@@ -24,6 +24,9 @@ def read_folder(paths: Sequence[Path], files: TextFiles) -> Iterator[ParallelDoc
     (folder,) = paths
     if not folder.is_dir():
         raise InputError("no such folder", path=folder, expected=f"<year>/<name>.{{{','.join(LANGUAGES)}}}")
+    for target in sorted(folder.glob(f"*/*.{LANGUAGES[1]}")):
+        if not target.with_suffix(f".{LANGUAGES[0]}").exists():
+            raise InputError(f"has no .{LANGUAGES[0]} beside it", path=target, expected="both sides of a document")
     for source in sorted(folder.glob(f"*/*.{LANGUAGES[0]}")):
         target = source.with_suffix(f".{LANGUAGES[1]}")
         rows = list(parallel_lines([source, target], files))

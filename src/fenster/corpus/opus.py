@@ -10,23 +10,23 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fenster.corpus.files import TextFiles
-from fenster.corpus.plain import consecutive, parallel_lines
+from fenster.corpus.plain import Row, consecutive, parallel_lines
 from fenster.document import ParallelDocument
 from fenster.errors import InputError
 
 
 def read_opus(paths: Sequence[Path], files: TextFiles) -> Iterator[ParallelDocument]:
     """`source target ids`."""
-    return consecutive(_rows(paths, files), paths[0], names=paths[2])
+    return consecutive(_rows(paths, files), paths)
 
 
-def _rows(paths: Sequence[Path], files: TextFiles) -> Iterator[tuple[int, str, str, str]]:
+def _rows(paths: Sequence[Path], files: TextFiles) -> Iterator[Row]:
     last, name = "", ""
     for number, (left, right, ids) in parallel_lines(paths, files):
-        first = ids.split("\t", 1)[0]
-        if first != last:
-            last, name = first, document_name(first, paths[2], number)
-        yield number, name, left, right
+        both = "\t".join(ids.split("\t", 2)[:2])  # the same film in another subtitle file is another document
+        if both != last:
+            last, name = both, document_name(both.split("\t")[0], paths[2], number)
+        yield Row(number, both, name, left, right)
 
 
 def document_name(path: str, ids: Path, line: int) -> str:
@@ -39,4 +39,4 @@ def document_name(path: str, ids: Path, line: int) -> str:
             line=line,
             expected="language/year/imdb/subtitle.xml.gz, then a tab",
         )
-    return "_".join([*parts[1:-1], parts[-1].split(".")[0]])
+    return "_".join([*parts[1:-1], parts[-1].removesuffix(".gz").removesuffix(".xml")])

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import zip_longest
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from fenster.corpus.base import pair
 from fenster.corpus.files import TextFiles, atomic_text
@@ -66,39 +66,57 @@ def _read_blank(paths: Sequence[Path], files: TextFiles) -> Iterator[ParallelDoc
             )
         if source:
             count += 1
-            yield pair(str(count), source, target, path=paths[0], lines=range(first, number))
+            lines = range(first, number)
+            yield pair(str(count), source, target, path=paths[0], lines=lines, target_path=paths[1])
             source, target = [], []
         first = number + 1
     if source:
-        yield pair(str(count + 1), source, target, path=paths[0], lines=range(first, first + len(source)))
+        lines = range(first, first + len(source))
+        yield pair(str(count + 1), source, target, path=paths[0], lines=lines, target_path=paths[1])
 
 
 def _read_named(paths: Sequence[Path], files: TextFiles) -> Iterator[ParallelDocument]:
     """Consecutive lines with the same name form a document."""
-    rows = ((number, name, left, right) for number, (left, right, name) in parallel_lines(paths, files))
-    return consecutive(rows, paths[0], names=paths[2])
+    rows = (Row(number, name, name, left, right) for number, (left, right, name) in parallel_lines(paths, files))
+    return consecutive(rows, paths)
 
 
-def consecutive(
-    rows: Iterable[tuple[int, str, str, str]], path: Path, names: Path | None = None
-) -> Iterator[ParallelDocument]:
-    """(line, document name, source, target) rows to documents: a new one begins where the name changes."""
-    name, first = "", 1
+class Row(NamedTuple):
+    """A pair and the document it belongs to: rows of the same `key` in a row are one document."""
+
+    line: int
+    key: str
+    name: str
+    source: str
+    target: str
+
+
+def consecutive(rows: Iterable[Row], paths: Sequence[Path]) -> Iterator[ParallelDocument]:
+    """Rows to documents: a new one begins where the key changes, or where a line is left out.
+
+    `paths` are the one file that everything is in, or the files of source, target and names.
+    """
+    name, key, first = "", "", 1
     source: list[Segment] = []
     target: list[Segment] = []
-    for number, row_name, left, right in rows:
-        row_name = row_name.strip()
-        if not row_name:
-            raise InputError("no document name", path=names or path, line=number, expected="a name")
-        if row_name != name or first + len(source) != number:
+
+    def document() -> ParallelDocument:
+        other = paths[1] if len(paths) > 1 else None
+        lines = range(first, first + len(source))
+        return pair(name, source, target, path=paths[0], lines=lines, target_path=other)
+
+    for row in rows:
+        if not row.name.strip():
+            raise InputError("no document name", path=paths[-1], line=row.line, expected="a name")
+        if row.key != key or first + len(source) != row.line:
             if source:
-                yield pair(name, source, target, path=path, lines=range(first, first + len(source)))
+                yield document()
                 source, target = [], []
-            name, first = row_name, number
-        source.append(Segment(normalise(left)))
-        target.append(Segment(normalise(right)))
+            name, key, first = row.name, row.key, row.line
+        source.append(Segment(normalise(row.source)))
+        target.append(Segment(normalise(row.target)))
     if source:
-        yield pair(name, source, target, path=path, lines=range(first, first + len(source)))
+        yield document()
 
 
 def write_plain(documents: Iterable[ParallelDocument], paths: Sequence[Path]) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 
 from fenster.corpus.base import pair
 from fenster.corpus.files import TextFiles, atomic_text
-from fenster.corpus.plain import consecutive
+from fenster.corpus.plain import Row, consecutive
 from fenster.corpus.text import normalise
 from fenster.document import ParallelDocument, Segment
 from fenster.errors import InputError
@@ -23,12 +23,12 @@ from fenster.errors import InputError
 def read_tsv(paths: Sequence[Path], files: TextFiles) -> Iterator[ParallelDocument]:
     """Three columns; a new document begins where the first changes and after a blank line."""
     (path,) = paths
-    return consecutive(_tsv_rows(path, files), path)
+    return consecutive(_tsv_rows(path, files), paths)
 
 
-def _tsv_rows(path: Path, files: TextFiles) -> Iterator[tuple[int, str, str, str]]:
+def _tsv_rows(path: Path, files: TextFiles) -> Iterator[Row]:
     for number, line in files.lines(path):
-        if not line:
+        if not line.strip(" "):
             continue
         columns = line.split("\t")
         if len(columns) != 3:
@@ -39,7 +39,7 @@ def _tsv_rows(path: Path, files: TextFiles) -> Iterator[tuple[int, str, str, str
                 expected="3 columns separated by tabs: document, source, target",
                 fix="a tab inside a text must become a space; an empty side keeps its tab",
             )
-        yield number, columns[0], columns[1], columns[2]
+        yield Row(number, columns[0], *columns)
 
 
 def write_tsv(documents: Iterable[ParallelDocument], paths: Sequence[Path]) -> int:
@@ -65,13 +65,11 @@ def read_jsonl(paths: Sequence[Path], files: TextFiles) -> Iterator[ParallelDocu
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
+            row = json.loads(line, object_pairs_hook=_once)
+            json.dumps(row, ensure_ascii=False).encode("utf-8")  # half a surrogate pair is no text
+        except (ValueError, RecursionError) as error:
             raise InputError(
-                f"not JSON: {error.msg} at column {error.colno}",
-                path=path,
-                line=number,
-                expected="one JSON object a line",
+                f"not JSON: {error}", path=path, line=number, expected="one JSON object a line, in UTF-8"
             ) from None
         source, target, references, ids = _jsonl_fields(row, path, number)
         yield pair(
@@ -80,8 +78,16 @@ def read_jsonl(paths: Sequence[Path], files: TextFiles) -> Iterator[ParallelDocu
             _segments(target, ids),
             references=[_segments(side, ids) for side in references],
             path=path,
-            lines=[number] * len(source),
+            lines=[number] * max(1, len(source)),
         )
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object whose keys occur once."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError(f"a key occurs twice among {', '.join(key for key, _ in pairs)}")
+    return found
 
 
 def _jsonl_fields(row: Any, path: Path, number: int) -> tuple[list[str], list[str], list[list[str]], list[str]]:

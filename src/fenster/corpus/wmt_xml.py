@@ -21,6 +21,7 @@ from fenster.errors import InputError
 @dataclass
 class _Side:
     language: str
+    translator: str = ""
     segments: dict[str, str] = field(default_factory=dict)
     lines: list[int] = field(default_factory=list)
 
@@ -37,6 +38,8 @@ class _Handler:
         self._side: _Side | None = None  # the open <src> or <ref>
         self._text: list[str] | None = None
         self._segment = ""
+        self._translators: list[str] = []  # in order of appearance: the order of references in every document
+        self._language = ""  # of the first reference
         parser.StartElementHandler = self.start
         parser.EndElementHandler = self.end
         parser.CharacterDataHandler = self.characters
@@ -55,11 +58,14 @@ class _Handler:
                 raise self.fail("<doc> without id", expected='<doc id="…">')
             self._source, self._references = None, []
         elif name == "src":
+            if self._source is not None:
+                raise self.fail(f"document {self._id!r} has two <src>", expected="one <src> a document")
             self._side = self._source = _Side(attributes.get("lang", ""))
         elif name == "ref":
-            self._side = _Side(attributes.get("lang", ""))
-            self._references.append(self._side)
+            self._side = self._reference(attributes)
         elif name == "seg" and self._side is not None:
+            if self._text is not None:
+                raise self.fail(f"<seg> inside segment {self._segment!r}", expected="<seg>…</seg>")
             self._segment = attributes.get("id", str(len(self._side.segments) + 1))
             if self._segment in self._side.segments:
                 raise self.fail(
@@ -68,6 +74,19 @@ class _Handler:
                 )
             self._side.lines.append(self.parser.CurrentLineNumber)
             self._text = []
+
+    def _reference(self, attributes: dict[str, str]) -> _Side:
+        side = _Side(attributes.get("lang", ""), attributes.get("translator", ""))
+        self._language = self._language or side.language
+        if side.language and side.language != self._language:
+            raise self.fail(
+                f"a reference in {side.language!r} after one in {self._language!r}",
+                expected="references in one language",
+            )
+        if side.translator not in self._translators:
+            self._translators.append(side.translator)
+        self._references.append(side)
+        return side
 
     def characters(self, data: str) -> None:
         if self._text is not None:
@@ -83,7 +102,8 @@ class _Handler:
             self.done.append(self._document())
 
     def _document(self) -> ParallelDocument:
-        source, references = self._source, self._references
+        source = self._source
+        references = sorted(self._references, key=lambda side: self._translators.index(side.translator))
         if source is None or not references:
             missing = "<src>" if source is None else "<ref>"
             raise self.fail(
@@ -103,7 +123,10 @@ class _Handler:
 
 
 def read_wmt_xml(paths: Sequence[Path], files: TextFiles) -> Iterator[ParallelDocument]:
-    """One file; the first `<ref>` is the target, the others are further references."""
+    """One file; the first `<ref>` is the target, the others are further references.
+
+    Documents may list their translators in any order: they are put in the order in which the file first names them.
+    """
     (path,) = paths
     parser = expat.ParserCreate()
     parser.buffer_text = True

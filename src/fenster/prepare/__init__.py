@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,9 @@ from fenster.progress import bar
 from fenster.shards import TOKENIZER, Prepared
 from fenster.tokenize import Tokenizer, learn
 
+# The files of a prepared folder: what may be replaced.
+_OURS = re.compile(r"manifest\.json|tokenizer\.model|[\w-]+/\d{5}/(\w+\.npy|names\.json)")
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -44,7 +48,7 @@ def prepare(config: PrepareConfig, *, force: bool = False) -> Outcome:
         existing = _existing(config.output, force)
         if existing is not None and existing.manifest.fingerprint == fingerprint and not force:
             return Outcome(existing, made=False)
-        if not force:
+        if existing is not None and not force:
             raise FensterError(
                 "exists already, made from other inputs or settings",
                 path=config.output,
@@ -74,11 +78,19 @@ def prepare(config: PrepareConfig, *, force: bool = False) -> Outcome:
 
 
 def _existing(folder: Path, force: bool) -> Prepared | None:
-    """What is there already. A folder that is not ours is never replaced."""
-    if folder.is_dir() and not (folder / TOKENIZER).exists() and any(folder.iterdir()):
+    """What is there already; None for nothing of value. A folder that holds anything else is never replaced."""
+    if not folder.is_dir():
+        raise FensterError("is not a folder", path=folder, fix="choose another output")
+    files = [path.relative_to(folder) for path in folder.rglob("*") if not path.is_dir()]
+    foreign = [str(path) for path in files if not _OURS.fullmatch(path.as_posix())]
+    if foreign:
         raise FensterError(
-            "is a folder that `fenster prepare` did not make", path=folder, fix="choose another output"
+            f"holds files that `fenster prepare` did not make, such as {min(foreign)}",
+            path=folder,
+            fix="choose another output",
         )
+    if not files:
+        return None
     try:
         return Prepared(folder)
     except InputError:

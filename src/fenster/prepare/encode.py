@@ -10,12 +10,14 @@ import multiprocessing
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 
 from fenster.document import ParallelDocument
+from fenster.errors import FensterError
 from fenster.tokenize import Ids, Longs, Tokenizer
 
 CHUNK = 2_000  # sentence pairs
@@ -57,6 +59,10 @@ def encode_documents(
             while waiting:
                 done, future = waiting.popleft()
                 yield EncodedChunk(done, *future.result())
+        except BrokenProcessPool:
+            raise FensterError(
+                "an encoding process was killed, probably for want of memory", fix="set fewer workers, or free memory"
+            ) from None
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 

@@ -32,13 +32,16 @@ _FIX = "clean the file, or set filters.bad_text: remove (pairs are then taken ou
 
 def bad_text(document: ParallelDocument, index: int, fix: str = _FIX) -> InputError | None:
     """The fault of pair `index`, as an error that names file and line."""
-    for side, kind in ((document.source, "source"), (document.target, "target")):
+    sides = [(document.source, "source"), (document.target, "target")]
+    sides += [(side, "reference") for side in document.references]
+    for side, kind in sides:
         why = fault(side.segments[index].text)
         if why is not None:
+            path, line = document.place(index, target=kind == "target")
             return InputError(
                 f"{kind} segment {index + 1} of document {document.id!r} holds {why}",
-                path=document.path or None,
-                line=document.line(index),
+                path=path,
+                line=line,
                 expected="text without control characters and reserved symbols",
                 fix=fix,
             )

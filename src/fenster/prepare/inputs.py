@@ -32,7 +32,9 @@ def record(split: str, corpus: CorpusConfig) -> InputRecord:
         if not path.exists():
             raise InputError("no such file", path=path, fix="check the path and the current folder")
         for file in files_of(path):
-            hashed.update(f"{file_sha256(file)}\n".encode())
+            # In a folder names carry meaning; a single file may be called anything.
+            name = str(file.relative_to(path)) if path.is_dir() else ""
+            hashed.update(f"{name} {file_sha256(file)}\n".encode())
     return InputRecord(
         split=split,
         format=format_name(corpus),

@@ -87,7 +87,7 @@ def encode_split(
     training = name == "train"
     held_out = (d for corpus in config.filters.held_out for d in read(corpus, TextFiles()))
     judge = Filter(config.filters, held_out if training else ())
-    counts = dict.fromkeys(("read_documents", "read_sentences", "cut", "dropped", "kept_bad"), 0)
+    counts = dict.fromkeys(("read_documents", "read_sentences", "cut", "dropped", "kept_bad", "references"), 0)
     removed = dict.fromkeys(CODES, 0)
     records: list[ShardRecord] = []
     buffer = _ShardBuffer()
@@ -96,6 +96,7 @@ def encode_split(
         sizes = chunk.sizes
         counts["read_documents"] += len(sizes)
         counts["read_sentences"] += int(sizes.sum())
+        counts["references"] += sum(len(document.references) for document in chunk.documents)
         if training:
             codes = judge.judge(chunk.documents, chunk.source[1], chunk.target[1])
             for reason, number in CODES.items():
@@ -135,6 +136,7 @@ def encode_split(
         documents_cut=counts["cut"],
         documents_dropped=counts["dropped"],
         kept_bad_text=counts["kept_bad"],
+        further_references=counts["references"],
         shards=tuple(records),
     )
 
@@ -165,8 +167,8 @@ def _check_lengths(chunk: EncodedChunk, keep: Mask, config: PrepareConfig) -> No
         if number < len(document):
             raise InputError(
                 f"segment {number + 1} of document {document.id!r} has {longest.max()} tokens",
-                path=document.path or None,
-                line=document.line(number),
+                path=document.place(number)[0],
+                line=document.place(number)[1],
                 expected=f"at most {config.max_sentence_tokens} (max_sentence_tokens)",
                 fix="split the sentence, raise max_sentence_tokens, or, for training data, set filters.max_tokens",
             )

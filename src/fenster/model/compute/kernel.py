@@ -26,6 +26,7 @@ try:
 except ImportError:  # a torch build without Triton: `block` does the work
     triton = None
 
+INTERPRETED = triton is not None and bool(triton.knobs.runtime.interpret)  # as the kernels were defined
 SIZES = (16, 32, 64, 128)  # head sizes that the kernels take
 
 
@@ -53,7 +54,7 @@ def available(x: Tensor) -> bool:
     """Whether the kernels can run on a tensor like `x` [tokens, H, D]."""
     if triton is None or x.shape[-1] not in SIZES or x.dtype == torch.float64:
         return False
-    return x.is_cuda or bool(triton.knobs.runtime.interpret)
+    return x.is_cuda or INTERPRETED
 
 
 def kernel(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, relative: Relative | None) -> Tensor:
