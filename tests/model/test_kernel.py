@@ -199,7 +199,7 @@ def test_under_autocast() -> None:
         outputs.append([loss.detach(), *(p.grad for p in model.parameters())])
     for other in outputs[1:]:
         for a, b in zip(outputs[0], other, strict=True):
-            assert float((a - b).norm()) <= 2e-2 * float(b.norm()) + 1e-3
+            assert float((a - b).norm()) <= 5e-2 * float(b.norm()) + 1e-3
 
 
 def test_what_it_does_not_take_is_said() -> None:

@@ -79,7 +79,8 @@ def kernel(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, relative: Relative
 def _tiles(q: Tensor, window: int, after: int, relative: bool) -> Tiles:
     """Measured on an H200 (docs/performance.md): the shapes that were fastest for heads of 64 in bfloat16."""
     if q.dtype == torch.float32 or q.shape[-1] > 64:
-        return Tiles(Tile(32, 64), Tile(32, 64), Tile(32, 64))
+        small = Tile(32, 32, 4, 1)  # three-fold tf32 products of float32 take up to 180 KiB of shared memory
+        return Tiles(small, small, small)
     reach = window + after  # rows of a square tile that it does not own in the one-pass backward
     if relative:
         both = Tile(64, 64) if after >= 0 and reach <= 40 else None
@@ -99,7 +100,7 @@ def _constants(q: Tensor, window: int, tile: Tile, table: Tensor | None) -> dict
         "RP": whole if one else triton.next_power_of_2(tile.m + tile.n),
         "RELATIVE": table is not None,
         "WHOLE": one,
-        "PRECISION": "ieee" if q.dtype == torch.float32 else "tf32",
+        "PRECISION": "tf32x3" if q.dtype == torch.float32 else "tf32",
         "num_warps": tile.warps,
         "num_stages": tile.stages,
     }
@@ -224,7 +225,7 @@ def _backward_self(
         q, k, v, table, first, last, out, lse, dout, dq, dk, dv, share,
         *_strides(q, k, v, table, out, dout, dq, dk, dv), tokens, size**-0.5, heads, blocks, programs,
         D=size, W=window, AFTER=after, TILE=tile.m, RP=max(16, triton.next_power_of_2(2 * window + 1)),
-        RELATIVE=table is not None, PRECISION="ieee" if q.dtype == torch.float32 else "tf32",
+        RELATIVE=table is not None, PRECISION="tf32x3" if q.dtype == torch.float32 else "tf32",
         num_warps=tile.warps, num_stages=tile.stages,
     )  # fmt: skip
     return dq, dk, dv, share if table is None else share.sum(0).to(table.dtype)
