@@ -22,7 +22,7 @@ class BatchConfig(Config):
 
     tokens: int = Field(default=8_000, ge=1)
     """Most tokens of a batch on each side, separators included."""
-    bucket: int = Field(default=100, ge=1)
+    bucket: int = Field(default=1000, ge=1)
     """Sort by length within runs of this many batches' worth of examples: larger means less padding for
     attention that pads, smaller means more random batches."""
     seed: int = Field(default=1, ge=0)

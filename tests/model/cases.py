@@ -18,7 +18,7 @@ SENTENCES = st.lists(st.integers(1, 9), min_size=1, max_size=6)
 def random_centers(source: Packed, target: Packed, kind: str, seed: int) -> Tensor:
     """Centers that any alignment could give, and some that none does: jumps forward and back."""
     if kind in ALIGNMENTS:
-        return ALIGNMENTS[kind](1.3).whole(source, target)  # type: ignore[index]
+        return ALIGNMENTS[kind](1.3).whole(source, target)
     generator = torch.Generator().manual_seed(seed)
     share = torch.rand(target.tokens, generator=generator)
     return (share.to(source.offsets.device) * source.lengths[target.owner]).long()

@@ -88,7 +88,7 @@ def test_step_by_step_equals_the_whole(name: str, alignment: str) -> None:
     """Every variant and alignment, hypotheses reordered at every step as a beam search does."""
     model = make(name)
     ids, wanted, source, target = some_batch()
-    aligned = model.alignment(alignment)  # type: ignore[arg-type]
+    aligned = model.alignment(alignment)
     whole = model(ids, wanted, source, target, alignment=aligned)
     memory = model.encode(ids, source)
     order = torch.tensor([0, 1, 1, 0])
@@ -272,6 +272,10 @@ def test_config_faults() -> None:
         preset("huge")
     with pytest.raises(ConfigError, match=r"attention\.windw: unknown key; did you mean 'window'"):
         preset("tiny", attention={"kind": "window", "windw": 3})
+    with pytest.raises(ConfigError, match=r"attention\.decoding_alignment: .*no such alignment for decoding"):
+        preset("tiny", attention={"kind": "window", "decoding_alignment": "linear"})
+    with pytest.raises(ConfigError, match=r"compute: .*there are: auto, reference, dense, gather, block, kernel"):
+        preset("tiny", compute="flash")
     with pytest.raises(ConfigError, match="divisible"):
         preset("tiny", heads=5)
     with pytest.raises(ConfigError, match="not defined for lst"):

@@ -18,7 +18,7 @@ def by_length(path: Path, title: str, rows: Mapping[str, Mapping[int, tuple[floa
         from matplotlib import pyplot
     except ImportError:
         raise FensterError("drawing needs matplotlib", fix="pip install matplotlib") from None
-    figure, panels = pyplot.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
+    figure, panels = pyplot.subplots(1, 2, figsize=(11, 5), layout="constrained")
     for panel, part, label in ((panels[0], 0, "seconds"), (panels[1], 1, "peak memory, bytes")):
         for name, points in rows.items():
             if points:
@@ -26,7 +26,7 @@ def by_length(path: Path, title: str, rows: Mapping[str, Mapping[int, tuple[floa
                 panel.plot(lengths, [points[length][part] for length in lengths], marker="o", label=name)
         panel.set(xscale="log", yscale="log", xlabel="tokens", ylabel=label)
         panel.grid(alpha=0.3)
-    panels[0].legend(fontsize="small")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize="small")
     figure.suptitle(title)
     with atomic_path(path) as temporary:
         figure.savefig(temporary, dpi=130, format=path.suffix.lstrip(".") or "png")

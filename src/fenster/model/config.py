@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from fenster.config import Config, check
 from fenster.errors import ConfigError
-from fenster.model.align import AlignmentName
-from fenster.model.compute import ComputeName
+from fenster.model.align import ALIGNMENTS
+from fenster.model.compute import COMPUTE
 
 
 class FullConfig(Config):
@@ -32,10 +32,19 @@ class WindowConfig(Config):
     kind: Literal["window"] = "window"
     window: int = Field(default=20, ge=0)
     """w, one-sided: 2w + 1 keys in the encoder and in cross-attention, w + 1 in the decoder."""
-    alignment: AlignmentName = "linear"
+    alignment: str = "linear"
     """Around which source token a target token looks, in training and scoring."""
-    decoding_alignment: Literal["one-to-one", "train-ratio", "sent-align", "sent-linear"] = "sent-align"
+    decoding_alignment: str = "sent-align"
     """The same in decoding, where the target's length is not known."""
+
+    @field_validator("alignment", "decoding_alignment")
+    @classmethod
+    def _known(cls, name: str, info: ValidationInfo) -> str:
+        decoding = info.field_name == "decoding_alignment"
+        fit = [known for known, kind in ALIGNMENTS.items() if not (decoding and kind.needs_length)]
+        if name not in fit:
+            raise ValueError(f"no such alignment{' for decoding' if decoding else ''}; there are: {', '.join(fit)}")
+        return name
 
 
 AttentionConfig = Annotated[FullConfig | LstConfig | WindowConfig, Field(discriminator="kind")]
@@ -58,8 +67,15 @@ class ModelConfig(Config):
     positions: Literal["sinusoidal", "relative"] = "sinusoidal"
     """Absolute sinusoids added to the embeddings, or learned r_{i-j} in self-attention instead."""
     attention: AttentionConfig = FullConfig()
-    compute: ComputeName = "auto"
+    compute: str = "auto"
     """How attention is computed; auto takes the fastest that fits."""
+
+    @field_validator("compute")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        if name != "auto" and name not in COMPUTE:
+            raise ValueError(f"no such computation; there are: auto, {', '.join(COMPUTE)}")
+        return name
 
     @model_validator(mode="after")
     def _fits(self) -> ModelConfig:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from fenster.model.compute import ComputeName, choose
+from fenster.model.compute import choose
 from fenster.model.pattern import Pattern, Relative
 from fenster.model.precision import widened
 from fenster.model.probe import Probe
@@ -19,7 +19,7 @@ class Heads(nn.Module):
 
     table: nn.Parameter | None
 
-    def __init__(self, width: int, heads: int, branches: int, reach: int | None, compute: ComputeName) -> None:
+    def __init__(self, width: int, heads: int, branches: int, reach: int | None, compute: str) -> None:
         super().__init__()
         self.heads, self.compute = heads, compute
         self.out = nn.Linear(branches * width, width)
@@ -71,7 +71,7 @@ class Heads(nn.Module):
 class SelfHeads(Heads):
     """Self-attention: one projection to queries, keys and values."""
 
-    def __init__(self, width: int, heads: int, branches: int, reach: int | None, compute: ComputeName) -> None:
+    def __init__(self, width: int, heads: int, branches: int, reach: int | None, compute: str) -> None:
         super().__init__(width, heads, branches, reach, compute)
         self.qkv = _projection(width, 3)
 
@@ -89,7 +89,7 @@ class SelfHeads(Heads):
 class CrossHeads(Heads):
     """Cross-attention: queries from the target, keys and values from the source."""
 
-    def __init__(self, width: int, heads: int, compute: ComputeName) -> None:
+    def __init__(self, width: int, heads: int, compute: str) -> None:
         super().__init__(width, heads, 1, None, compute)
         self.q = _projection(width, 1)
         self.kv = _projection(width, 2)

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from fenster.model.align import ALIGNMENTS, Alignment, AlignmentName, Steps
+from fenster.model.align import ALIGNMENTS, Alignment, Steps
 from fenster.model.attention import Patterns, make_variant
 from fenster.model.config import ModelConfig
 from fenster.model.layers import DecoderLayer, EncoderLayer
@@ -65,7 +65,7 @@ class Transformer(nn.Module):
         self.encoder_norm: nn.Module = nn.LayerNorm(config.width) if pre else nn.Identity()
         self.decoder_norm: nn.Module = nn.LayerNorm(config.width) if pre else nn.Identity()
 
-    def alignment(self, name: AlignmentName) -> Alignment:
+    def alignment(self, name: str) -> Alignment:
         return ALIGNMENTS[name](self.ratio)
 
     def training_alignment(self) -> Alignment:

@@ -6,8 +6,8 @@ of w on either side. In cross-attention it begins at the block's first visible k
 far apart for one run (an alignment that jumps, a far longer source) go the `gather` way instead, so the result
 is exact for every alignment.
 
-Beyond CHUNK rows, the blocks of one chunk are computed at a time, and again in the backward pass: what is in
-memory beyond inputs and outputs does not grow with the document, and stays in the processor's cache.
+The blocks of one chunk of rows are computed at a time, and again in the backward pass: what is in memory beyond
+inputs and outputs does not grow with the document, and stays in the processor's cache.
 """
 
 from __future__ import annotations
@@ -30,8 +30,6 @@ def block(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, relative: Relative 
     if relative is not None and pattern.center is not None:
         raise ValueError("relative positions are defined for self-attention only")
     table = None if relative is None else relative.span(pattern.window)
-    if len(q) <= CHUNK:
-        return _part(q, k, v, table, pattern, slice(0, len(q)), slice(0, len(k)))
     out: Tensor = _Blocks.apply(q, k, v, table, pattern)  # type: ignore[no-untyped-call]
     return out
 
