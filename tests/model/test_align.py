@@ -103,6 +103,16 @@ def test_sent_linear_in_decoding_guesses_the_length_from_the_ratio() -> None:
     assert found == [2, 4, 6, 8, 10, 10, 12, 14, 14]
 
 
+def test_several_targets_of_one_source_have_their_own_lengths() -> None:
+    source, target = Packed.of_sentences([[12]]), Packed.of_sentences([[4], [12]])
+    steps = ALIGNMENTS["linear"]().begin(source, torch.tensor([0, 0]), target, torch.tensor([0, 1]))
+    found = []
+    for _ in range(4):
+        steps, center = steps.next(torch.tensor([9, 9]))
+        found.append(center.tolist())
+    assert found == [[2, 0], [5, 1], [8, 2], [11, 3]]
+
+
 def test_linear_cannot_decode() -> None:
     with pytest.raises(ValueError, match="cannot be used in decoding"):
         ALIGNMENTS["linear"]().begin(Packed.of_sentences([[3]]), torch.tensor([0]))

@@ -148,6 +148,36 @@ def test_relative_positions_carry_no_absolute_signal() -> None:
     torch.testing.assert_close(out[interior], after.roll(-shift, 0)[interior])
 
 
+def test_causal_cross_shaped_patterns_in_dense() -> None:
+    pattern = Pattern(Packed.of_sentences([[5], [5]]), Packed.of_sentences([[3], [5]]), causal=True)
+    assert_same(dense, reference, pattern, tensors(pattern, False, 11), **EXACT)
+
+
+def test_what_has_no_meaning_is_refused() -> None:
+    side = Packed.of_sentences([[4]])
+    with pytest.raises(ValueError, match="own place only"):
+        Pattern(side, side, causal=True, window=1, center=torch.arange(4))
+    with pytest.raises(ValueError, match="at least one token"):
+        Packed.of_sentences([[4], [0]])
+    with pytest.raises(ValueError, match="at least one sequence"):
+        Packed.of_sentences([])
+
+
+def test_a_far_too_wide_window_costs_no_more_than_the_sequence() -> None:
+    side = Packed.of_sentences([[50]])
+    assert Pattern(side, side, window=10**9).window == 64
+    assert Pattern(side, side, window=20).window == 20
+
+
+def test_second_derivatives_of_block_are_refused_rather_than_zero() -> None:
+    side = Packed.of_sentences([[40]])
+    pattern = Pattern(side, side, window=3)
+    q, k, v = tensors(pattern, False, 12)
+    (first,) = torch.autograd.grad(block(q, k, v, pattern, None).square().sum(), q, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        torch.autograd.grad(first.sum(), q)
+
+
 def test_block_refuses_relative_positions_in_cross_attention() -> None:
     pattern = make_pattern("cross", Packed.of_sentences([[4]]), Packed.of_sentences([[4]]), 2, "linear", 0)
     q, k, v = tensors(pattern, False, 0)

@@ -1,5 +1,6 @@
 """The fused kernel equals the reference, values and gradients: on CUDA, or in Triton's interpreter."""
 
+import sys
 from typing import Any
 
 import pytest
@@ -117,6 +118,23 @@ def test_inputs_may_be_slices_of_one_projection() -> None:
     )
 
 
+def test_several_programs_share_the_tables_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["fenster.model.compute.kernel"], "_programs", lambda device, heads: 3)
+    side = Packed.of_sentences([[300]], DEVICE)
+    pattern = Pattern(side, side, window=9)
+    for dtype in (torch.float32, torch.float16):
+        assert_near(pattern, draw(pattern, True, heads=1), dtype)
+
+
+def test_a_table_of_any_layout() -> None:
+    side = Packed.of_sentences([[40]], DEVICE)
+    pattern = Pattern(side, side, window=3)
+    q, k, v = draw(pattern, False)
+    table = torch.randn(7, 16, 2, generator=torch.Generator().manual_seed(1)).to(DEVICE).transpose(1, 2)
+    found, wanted = (compute(q, k, v, pattern, Relative(table)) for compute in (kernel, reference))
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+
+
 def test_a_table_of_another_reach() -> None:
     side = Packed.of_sentences([[40]], DEVICE)
     pattern = Pattern(side, side, window=9)
@@ -146,16 +164,16 @@ def test_the_operators_are_well_formed() -> None:
 def test_under_torch_compile() -> None:
     """Whole graph, forward and backward; on a GPU through Inductor, here through the same tracing without it."""
     side = Packed.of_sentences([[40], [9]], DEVICE)
-    pattern = Pattern(side, side, causal=True, window=6)
-    inputs = draw(pattern, True)
+    inputs = draw(Pattern(side, side, causal=True, window=6), True)
 
     def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
+        pattern = Pattern(side, side, causal=True, window=6)  # new in every batch, so nothing is computed before
         return kernel(2 * q, k, v, pattern, Relative(table)).tanh()
 
     backend = "inductor" if DEVICE == "cuda" else "aot_eager"
     compiled = torch.compile(attend, fullgraph=True, backend=backend)
     results = []
-    for function in (attend, compiled):
+    for function in (compiled, attend):
         leaves = [x.clone().requires_grad_() for x in inputs]
         out = function(*leaves)
         results.append([out, *torch.autograd.grad(out.sum(), leaves)])

@@ -256,15 +256,44 @@ def test_a_window_model_equals_itself_under_every_computation() -> None:
 
 
 def test_checkpointing_changes_memory_not_results() -> None:
+    """The same gradients, dropout included, and every layer runs a second time in the backward pass."""
     ids, wanted, source, target = some_batch()
-    gradients = []
+    gradients, calls = [], []
     for checkpointing in (False, True):
-        model = make("window-relative")
+        model = make("window-relative", dropout=0.3).train()
         model.checkpointing = checkpointing
+        ran: list[int] = []
+        model.decoder[0].ffn.register_forward_hook(lambda *_, ran=ran: ran.append(1))
+        torch.manual_seed(3)
         model(ids, wanted, source, target).square().sum().backward()
         gradients.append([p.grad for p in model.parameters()])
+        calls.append(len(ran))
+    assert calls == [1, 2]
     for a, b in zip(*gradients, strict=True):
         torch.testing.assert_close(a, b)
+
+
+def test_ids_may_come_as_the_batch_has_them() -> None:
+    loss = smoothed_loss(torch.randn(3, 4), torch.randn(9, 4), torch.tensor([1, 2, 3], dtype=torch.int32), 0.1)
+    assert torch.isfinite(loss.nll)
+
+
+def test_second_derivatives_are_refused_rather_than_zero() -> None:
+    hidden, weight = torch.randn(3, 4, requires_grad=True), torch.randn(9, 4)
+    loss = smoothed_loss(hidden, weight, torch.tensor([1, 2, 3]), 0.1).smoothed
+    (first,) = torch.autograd.grad(loss.square(), hidden, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        torch.autograd.grad(first.sum(), hidden)
+
+
+def test_no_hypothesis_is_no_error() -> None:
+    model = make("window-relative")
+    source = Packed.of_sentences([[5]])
+    state = model.begin(model.encode(torch.full((5,), 9), source), source, torch.tensor([0]))
+    _, state = model.step(torch.tensor([BOS_ID]), state)
+    none = torch.zeros(0, dtype=torch.long)
+    hidden, _ = model.step(none, state.reorder(none))
+    assert hidden.shape == (0, 64)
 
 
 def test_config_faults() -> None:

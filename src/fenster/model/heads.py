@@ -32,7 +32,7 @@ class Heads(nn.Module):
             self.table = nn.Parameter(torch.randn(2 * reach + 1, heads, size) * size**-0.5)  # r_{i-j}
 
     def _split(self, x: Tensor) -> Tensor:
-        return x.view(len(x), self.heads, -1)  # [tokens, H, D]
+        return x.view(len(x), self.heads, x.shape[-1] // self.heads)  # [tokens, H, D]
 
     @property
     def relative(self) -> Relative | None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 CHUNK = 1024  # tokens; at 15k pieces 60 MB of logits
 
@@ -29,16 +30,16 @@ def smoothed_loss(hidden: Tensor, weight: Tensor, target: Tensor, smoothing: flo
 
     (1 - smoothing) * nll + smoothing * mean over the vocabulary, as fairseq and PyTorch define it.
     """
-    smoothed, nll = _Chunked.apply(hidden, weight, target, smoothing, chunk)  # type: ignore[no-untyped-call]
+    wanted = torch.is_grad_enabled() and (hidden.requires_grad or weight.requires_grad)
+    smoothed, nll = _Chunked.apply(hidden, weight, target.long(), smoothing, chunk, wanted)  # type: ignore[no-untyped-call]
     return Loss(smoothed, nll)
 
 
 class _Chunked(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, hidden: Tensor, weight: Tensor, target: Tensor, smoothing: float, chunk: int
+        ctx: Any, hidden: Tensor, weight: Tensor, target: Tensor, smoothing: float, chunk: int, wanted: bool
     ) -> tuple[Tensor, Tensor]:
-        wanted = any(ctx.needs_input_grad[:2])
         grad_hidden = torch.empty_like(hidden) if wanted else None
         grad_weight = torch.zeros_like(weight, dtype=torch.float32) if wanted else None
         total = torch.zeros((), device=hidden.device, dtype=torch.float32)
@@ -64,12 +65,11 @@ class _Chunked(torch.autograd.Function):
         return total, plain
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, grad_total: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         grad_hidden, grad_weight = ctx.saved_tensors
         return (
             grad_total.to(grad_hidden.dtype) * grad_hidden,
             grad_total.to(grad_weight.dtype) * grad_weight,
-            None,
-            None,
-            None,
+            *(None,) * 4,
         )

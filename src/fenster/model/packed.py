@@ -31,6 +31,8 @@ class Packed:
     @classmethod
     def of(cls, side: PackedSide, device: torch.device | str = "cpu") -> Packed:
         lengths = np.diff(side.offsets)
+        if not len(lengths) or lengths.min() < 1:
+            raise ValueError(f"a batch needs sequences of at least one token, but has lengths {lengths.tolist()}")
         counts = np.diff(side.start_offsets)  # sentences + 1
         starts = np.repeat(lengths[:, None], counts.max(initial=1), axis=1).astype(np.int64)
         starts[np.arange(starts.shape[1]) < counts[:, None]] = side.starts
@@ -44,6 +46,8 @@ class Packed:
     @classmethod
     def of_sentences(cls, lengths: Sequence[Sequence[int]], device: torch.device | str = "cpu") -> Packed:
         """From sentence lengths (end symbols included), a list for each sequence."""
+        if not lengths:
+            raise ValueError("a batch needs at least one sequence")
         totals = [sum(sizes) for sizes in lengths]
         starts = [np.concatenate([[0], np.cumsum(sizes)]) for sizes in lengths]
         side = PackedSide(

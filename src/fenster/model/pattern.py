@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -29,6 +28,15 @@ class Pattern:
     window: int | None = None
     center: Tensor | None = None  # [T]
     same_sentence: bool = False
+    _found: dict[str | int, tuple[Tensor, Tensor]] = field(default_factory=dict, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.causal and self.center is not None:
+            raise ValueError("causal windows are defined around the query's own place only")
+        if self.window is not None:
+            # No wider than any sequence: the same meaning for less work. Rounded up, so that few widths occur.
+            most = max(64, 1 << (self.keys.longest - 1).bit_length())
+            object.__setattr__(self, "window", min(self.window, most))
 
     def allowed(self) -> Tensor:
         """[T, S] bool: the meaning of all the above."""
@@ -43,26 +51,28 @@ class Pattern:
             mask &= (keys.position[None, :] - center[:, None]).abs() <= self.window
         return mask
 
-    @cached_property
+    @property
     def interval(self) -> tuple[Tensor, Tensor]:
         """(first, last) rows of the packed keys that each query sees, both [T]. Windows only; computed once.
 
         Never empty: b_i lies within the key sequence, and causal patterns keep the query's own place.
         """
-        assert self.window is not None and not self.same_sentence
-        queries, keys = self.queries, self.keys
-        begin, end = keys.offsets[queries.owner], keys.offsets[queries.owner + 1]
-        middle = begin + (queries.position if self.center is None else self.center)
-        last = middle if self.causal and self.center is None else middle + self.window
-        if self.causal and self.center is not None:
-            last = torch.minimum(last, begin + queries.position)
-        return torch.maximum(middle - self.window, begin), torch.minimum(last, end - 1)
+        if "interval" not in self._found:
+            assert self.window is not None and not self.same_sentence
+            queries, keys = self.queries, self.keys
+            begin, end = keys.offsets[queries.owner], keys.offsets[queries.owner + 1]
+            middle = begin + (queries.position if self.center is None else self.center)
+            last = middle if self.causal else middle + self.window
+            self._found["interval"] = torch.maximum(middle - self.window, begin), torch.minimum(last, end - 1)
+        return self._found["interval"]
 
-    @cached_property
+    @property
     def interval32(self) -> tuple[Tensor, Tensor]:
-        """The interval in 32-bit integers, as the GPU kernel takes it."""
-        first, last = self.interval
-        return first.int(), last.int()
+        """The interval in 32-bit integers, as the GPU kernel takes it; computed once."""
+        if "interval32" not in self._found:
+            first, last = self.interval
+            self._found["interval32"] = first.int(), last.int()
+        return self._found["interval32"]
 
     def queries_of_keys(self, size: int) -> tuple[Tensor, Tensor]:
         """(first, last) query that sees any key of each block of `size` key rows, [blocks] int32; computed once.
@@ -70,24 +80,17 @@ class Pattern:
         The queries between need not see the block: an alignment may jump. Blocks that none sees have last < first.
         """
         assert self.window is not None
-        if size not in self._queries_of_keys:
+        if size not in self._found:
             first, last = (row // size for row in self.interval)
             rows = torch.arange(len(first), device=first.device)
             blocks = -(-self.keys.tokens // size)
-            low, high = (
-                torch.full((blocks,), len(rows), device=rows.device),
-                torch.full_like(rows[:1], -1).repeat(blocks),
-            )
+            low, high = rows.new_full((blocks,), len(rows)), rows.new_full((blocks,), -1)
             for step in range((2 * self.window) // size + 2):
                 block = torch.minimum(first + step, last)
-                low.scatter_reduce_(0, block, rows, "amin")
-                high.scatter_reduce_(0, block, rows, "amax")
-            self._queries_of_keys[size] = low.int(), high.int()
-        return self._queries_of_keys[size]
-
-    @cached_property
-    def _queries_of_keys(self) -> dict[int, tuple[Tensor, Tensor]]:
-        return {}
+                low = low.scatter_reduce(0, block, rows, "amin")
+                high = high.scatter_reduce(0, block, rows, "amax")
+            self._found[size] = low.int(), high.int()
+        return self._found[size]
 
 
 @dataclass(frozen=True)

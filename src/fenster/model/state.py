@@ -145,7 +145,8 @@ class SourceWindow(CrossState):
 
     def view(self, now: Moment) -> View:
         begin, end = self.source.offsets[now.sequence], self.source.offsets[now.sequence + 1]
-        offset = torch.arange(-self.window, self.window + 1, device=self.k.device)
+        window = min(self.window, self.source.longest)
+        offset = torch.arange(-window, window + 1, device=self.k.device)
         index = (begin + now.center)[:, None] + offset
         allowed = (index >= begin[:, None]) & (index < end[:, None])
         index = index.clamp(0, len(self.k) - 1)

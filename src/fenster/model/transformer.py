@@ -1,7 +1,7 @@
 """The transformer: tied embeddings, encoder, decoder, whole sequences or one token at a time.
 
 Works on packed ids; text never comes here. The training path is `forward`, decoding goes `encode`, `begin`,
-`step`; both give the same numbers for the same tokens.
+`step`; both give the same numbers for the same tokens and the same alignment.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Transformer(nn.Module):
         alignment: Alignment | None = None,
         probe: Probe | None = None,
     ) -> Tensor:
-        """Hidden states [T, width] that predict `target_ids` [T]; `logits` or `loss.smoothed` go on from here."""
+        """Hidden states [T, width] that predict `target_ids` [T]; `logits` or `smoothed_loss` go on from here."""
         patterns = self.patterns(source, target, alignment)
         memory = self.encode(source_ids, source, patterns, probe)
         x = self._embed(shifted(target_ids, target), target.position)
@@ -125,14 +125,17 @@ class Transformer(nn.Module):
         *,
         alignment: Alignment | None = None,
         target: Packed | None = None,
+        follows: Tensor | None = None,
     ) -> DecoderState:
         """The state of hypotheses that translate source sequences `sequence` [N], before their first token.
 
-        `target` tells target lengths where they are known, for alignments that want them.
+        `target` tells target lengths where they are known, for alignments that want them: hypothesis n follows its
+        sequence `follows[n]` (by default `sequence[n]`, one target a source).
         """
         layers = tuple(self.variant.self_state() for _ in self.decoder)
         sources = tuple(self.variant.cross_state(*layer.cross.remember(memory), source) for layer in self._layers())
-        return DecoderState(layers, sources, (alignment or self.decoding_alignment()).begin(source, sequence, target))
+        steps = (alignment or self.decoding_alignment()).begin(source, sequence, target, follows)
+        return DecoderState(layers, sources, steps)
 
     def step(self, previous: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """(hidden [N, width] that predicts the next token, state) after the tokens `previous` [N]; first BOS."""
@@ -147,7 +150,8 @@ class Transformer(nn.Module):
 
     def _run(self, layer: nn.Module, *inputs: Any) -> Tensor:
         out: Tensor
-        if self.checkpointing and torch.is_grad_enabled():
+        probed = inputs[-1] is not None  # running a layer twice would count its attention twice
+        if self.checkpointing and torch.is_grad_enabled() and not probed:
             out = checkpoint(layer, *inputs, use_reentrant=False)
         else:
             out = layer(*inputs)

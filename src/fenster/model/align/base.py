@@ -10,7 +10,7 @@ alignment is clamped to the source sequence. There are two forms, which must agr
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -61,15 +61,20 @@ class Alignment(ABC):
         center = self.center(place, source)
         return torch.minimum(center.clamp(min=0), source.lengths[place.sequence] - 1)
 
-    def begin(self, source: Packed, sequence: Tensor, target: Packed | None = None) -> Steps:
+    def begin(
+        self, source: Packed, sequence: Tensor, target: Packed | None = None, follows: Tensor | None = None
+    ) -> Steps:
         """The state before the first token of hypotheses that translate `source` sequences `sequence` [N].
 
-        `target` tells the lengths where they are known (forced decoding), hypothesis n following its sequence n.
+        `target` tells the lengths where they are known (forced decoding): hypothesis n follows its sequence
+        `follows[n]`, by default `sequence[n]`, one target a source.
         """
         if self.needs_length and target is None:
             raise ValueError(f"{type(self).__name__} needs the target length, so it cannot be used in decoding")
         zero = torch.zeros_like(sequence)
-        return Steps(self, source, target, sequence, zero - 1, zero, zero - 1)
+        return Steps(
+            self, source, target, sequence, sequence if follows is None else follows, zero - 1, zero, zero - 1
+        )
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,8 @@ class Steps:
     alignment: Alignment
     source: Packed
     target: Packed | None
-    sequence: Tensor  # [N]
+    sequence: Tensor  # [N] of the source
+    follows: Tensor  # [N] sequence of the target, where one is given
     position: Tensor  # [N] of the token predicted last
     sentence: Tensor  # [N]
     inner: Tensor  # [N]
@@ -92,21 +98,26 @@ class Steps:
         inner = torch.where(after, 0, self.inner + 1)
         length = sentence_length = None
         if self.target is not None:
-            length = self.target.lengths[self.sequence]
+            length = self.target.lengths[self.follows]
             starts = self.target.starts
             last = starts.shape[1] - 2
             here = sentence.clamp(max=last)
-            sentence_length = starts[self.sequence, here + 1] - starts[self.sequence, here]
+            sentence_length = starts[self.follows, here + 1] - starts[self.follows, here]
         place = Place(self.sequence, position, sentence, inner, length, sentence_length)
-        state = Steps(self.alignment, self.source, self.target, self.sequence, position, sentence, inner)
+        state = replace(self, position=position, sentence=sentence, inner=inner)
         return state, self.alignment.clamped(place, self.source)
 
     def reorder(self, index: Tensor) -> Steps:
         """Hypothesis n becomes what hypothesis index[n] was."""
-        moved = (x[index] for x in (self.sequence, self.position, self.sentence, self.inner))
+        moved = (x[index] for x in (self.sequence, self.follows, self.position, self.sentence, self.inner))
         return Steps(self.alignment, self.source, self.target, *moved)
 
 
 def rounded(numerator: Tensor, denominator: Tensor | int) -> Tensor:
-    """numerator / denominator rounded half up, in integers: the one rounding used everywhere."""
+    """numerator / denominator rounded half up, in integers, so exactly."""
     return (2 * numerator + denominator) // (2 * denominator)
+
+
+def half_up(x: Tensor) -> Tensor:
+    """The same rounding of float64 numbers, where a ratio is not a fraction of token counts."""
+    return torch.floor(x + 0.5).long()

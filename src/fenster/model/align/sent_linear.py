@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from fenster.model.align.base import Alignment, Place, rounded
+from fenster.model.align.base import Alignment, Place, half_up, rounded
 from fenster.model.packed import Packed
 
 
@@ -22,6 +22,6 @@ class SentLinear(Alignment):
         tokens = (end - start).clamp(min=1)  # 1 only beyond the last source sentence
         length = place.sentence_length
         if length is None:
-            length = torch.floor(tokens.double() / self.ratio + 0.5).long().clamp(min=1)
+            length = half_up(tokens.double() / self.ratio).clamp(min=1)
         inner = rounded(tokens * (place.inner + 1), length.clamp(min=1)) - 1
         return start + torch.minimum(inner.clamp(min=0), tokens - 1)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
-from fenster.model.align.base import Alignment, Place
+from fenster.model.align.base import Alignment, Place, half_up
 from fenster.model.packed import Packed
 
 
 class TrainRatio(Alignment):
     def center(self, place: Place, source: Packed) -> Tensor:
-        return torch.floor(self.ratio * (place.position + 1).double() + 0.5).long() - 1
+        return half_up(self.ratio * (place.position + 1).double()) - 1

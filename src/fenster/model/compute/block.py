@@ -17,6 +17,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from fenster.model.compute.gather import gather_interval
 from fenster.model.pattern import Pattern, Relative
@@ -29,6 +30,8 @@ def block(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, relative: Relative 
     assert pattern.window is not None
     if relative is not None and pattern.center is not None:
         raise ValueError("relative positions are defined for self-attention only")
+    if not len(q):
+        return torch.empty_like(q)
     table = None if relative is None else relative.span(pattern.window)
     out: Tensor = _Blocks.apply(q, k, v, table, pattern)  # type: ignore[no-untyped-call]
     return out
@@ -47,11 +50,12 @@ class _Blocks(torch.autograd.Function):
         return out
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v, table = ctx.saved_tensors
         dq = torch.empty(q.shape, device=q.device, dtype=q.dtype)
         dk, dv = (torch.zeros(x.shape, device=x.device, dtype=x.dtype) for x in (k, v))
-        dtable = None if table is None else torch.zeros_like(table)
+        dtable = None if table is None else torch.zeros_like(widened(table))  # a sum over all chunks
         for rows, keys in ctx.parts:
             parts = [x.detach().requires_grad_() for x in (q[rows], k[keys], v[keys])]
             own = None if table is None else table.detach().requires_grad_()
@@ -64,7 +68,7 @@ class _Blocks(torch.autograd.Function):
             dv[keys] += gradients[2]
             if dtable is not None:
                 dtable += gradients[3]
-        return dq, dk, dv, dtable, None
+        return dq, dk, dv, None if dtable is None else dtable.to(table.dtype), None
 
 
 def _parts(pattern: Pattern) -> list[tuple[slice, slice]]:

@@ -17,9 +17,9 @@ from fenster.model.pattern import Pattern, Relative
 def dense(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, relative: Relative | None) -> Tensor:
     queries, keys = pattern.queries, pattern.keys
     q, k, v = (pad(x, side).transpose(1, 2) for x, side in ((q, queries), (k, keys), (v, keys)))  # [B, H, L, D]
-    # Behind a causal mask padding keys are out of sight anyway: they come after every real query.
+    # In causal self-attention padding keys are out of sight anyway: they come after every real query.
     plain = not pattern.same_sentence and pattern.window is None and relative is None
-    if plain and (pattern.causal or keys.sequences == 1):
+    if plain and (keys.sequences == 1 or (pattern.causal and queries is keys)):
         out = F.scaled_dot_product_attention(q, k, v, is_causal=pattern.causal)
         return unpad(out.transpose(1, 2), queries)
     mask = _mask(pattern)  # [B, 1, T, S]

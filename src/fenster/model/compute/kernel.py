@@ -54,6 +54,8 @@ def available(x: Tensor) -> bool:
     """Whether the kernels can run on a tensor like `x` [tokens, H, D]."""
     if triton is None or x.shape[-1] not in SIZES or x.dtype == torch.float64:
         return False
+    if x.dtype == torch.float32 and x.shape[-1] > 64 and _shared_memory(x.device) < 190 << 10:
+        return False
     return x.is_cuda or INTERPRETED
 
 
@@ -69,24 +71,31 @@ def kernel(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, relative: Relative
     if relative is not None and not own:
         raise ValueError("relative positions are defined for self-attention only")
     first, last = pattern.interval32
-    table = None if relative is None else relative.span(window).to(q.dtype)  # under autocast it is wider
+    table = None if relative is None else _dense(relative.span(window).to(q.dtype))  # under autocast wider
     after = (0 if pattern.causal else window) if own else -1
-    reached = (None, None) if own else pattern.queries_of_keys(_tiles(q, window, after, False).keys.n)
+    reached = (None, None) if own else pattern.queries_of_keys(_key_rows(q))
     out: Tensor = _forward(q, k, v, table, first, last, *reached, window, after)[0]
     return out
 
 
+def _key_rows(q: Tensor) -> int:
+    """Rows of keys in a tile of the key pass, which patterns must know in cross-attention."""
+    return 32 if q.dtype == torch.float32 or q.shape[-1] > 64 else 64
+
+
 def _tiles(q: Tensor, window: int, after: int, relative: bool) -> Tiles:
     """Measured on an H200 (docs/performance.md): the shapes that were fastest for heads of 64 in bfloat16."""
-    if q.dtype == torch.float32 or q.shape[-1] > 64:
-        small = Tile(32, 32, 4, 1)  # three-fold tf32 products of float32 take up to 180 KiB of shared memory
+    rows = _key_rows(q)
+    if rows == 32:
+        small = Tile(32, rows, 4, 1)  # three-fold tf32 products of float32 take up to 180 KiB of shared memory
         return Tiles(small, small, small)
     reach = window + after  # rows of a square tile that it does not own in the one-pass backward
+    room = _shared_memory(q.device)
     if relative:
-        both = Tile(64, 64) if after >= 0 and reach <= 40 else None
-        return Tiles(Tile(64, 64, 4, 3), Tile(32, 32, 4, 3), Tile(64, 64, 4, 1), both)
-    both = Tile(128, 128, 8) if after >= 0 and reach <= 64 else None
-    return Tiles(Tile(64, 32, 4, 3), Tile(64, 64), Tile(32, 64), both)
+        both = Tile(64, 64) if after >= 0 and reach <= 40 and room >= 80 << 10 else None
+        return Tiles(Tile(64, 64, 4, 3), Tile(32, 32, 4, 3), Tile(64, rows, 4, 1), both)
+    both = Tile(128, 128, 8) if after >= 0 and reach <= 64 and room >= 120 << 10 else None
+    return Tiles(Tile(64, 32, 4, 3), Tile(64, 64), Tile(32, rows), both)
 
 
 def _constants(q: Tensor, window: int, tile: Tile, table: Tensor | None) -> dict[str, Any]:
@@ -225,10 +234,17 @@ def _backward_self(
         q, k, v, table, first, last, out, lse, dout, dq, dk, dv, share,
         *_strides(q, k, v, table, out, dout, dq, dk, dv), tokens, size**-0.5, heads, blocks, programs,
         D=size, W=window, AFTER=after, TILE=tile.m, RP=max(16, triton.next_power_of_2(2 * window + 1)),
-        RELATIVE=table is not None, PRECISION="tf32x3" if q.dtype == torch.float32 else "tf32",
+        RELATIVE=table is not None, PRECISION="tf32",
         num_warps=tile.warps, num_stages=tile.stages,
     )  # fmt: skip
     return dq, dk, dv, share if table is None else share.sum(0).to(table.dtype)
+
+
+def _shared_memory(device: torch.device) -> int:
+    """Bytes that a program may take; plenty in the interpreter."""
+    if device.type != "cuda":
+        return 1 << 30
+    return int(getattr(torch.cuda.get_device_properties(device), "shared_memory_per_block_optin", 0))
 
 
 def _programs(device: torch.device, heads: int) -> int:

@@ -11,7 +11,11 @@ from fenster.model.precision import widened
 
 def weights(q: Tensor, k: Tensor, pattern: Pattern, relative: Relative | None) -> Tensor:
     """Attention weights [H, T, S]; keys that may not be seen have exactly 0."""
-    q, k = widened(q), widened(k)
+    with torch.autocast(q.device.type, enabled=False):
+        return _weights(widened(q), widened(k), pattern, relative)
+
+
+def _weights(q: Tensor, k: Tensor, pattern: Pattern, relative: Relative | None) -> Tensor:
     logits = torch.einsum("thd,shd->hts", q, k)
     if relative is not None:
         distance = pattern.queries.position[:, None] - pattern.keys.position[None, :]  # [T, S]
@@ -23,4 +27,5 @@ def weights(q: Tensor, k: Tensor, pattern: Pattern, relative: Relative | None) -
 
 
 def reference(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, relative: Relative | None) -> Tensor:
-    return torch.einsum("hts,shd->thd", weights(q, k, pattern, relative), widened(v)).to(q.dtype)
+    with torch.autocast(q.device.type, enabled=False):
+        return torch.einsum("hts,shd->thd", weights(q, k, pattern, relative), widened(v)).to(q.dtype)
