@@ -175,7 +175,7 @@ def test_second_derivatives_of_block_are_refused_rather_than_zero() -> None:
     q, k, v = tensors(pattern, False, 12)
     (first,) = torch.autograd.grad(block(q, k, v, pattern, None).square().sum(), q, create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
-        torch.autograd.grad(first.sum(), q)
+        torch.autograd.grad(first.square().sum() + q.sum(), q)
 
 
 def test_block_refuses_relative_positions_in_cross_attention() -> None:

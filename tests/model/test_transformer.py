@@ -283,7 +283,7 @@ def test_second_derivatives_are_refused_rather_than_zero() -> None:
     loss = smoothed_loss(hidden, weight, torch.tensor([1, 2, 3]), 0.1).smoothed
     (first,) = torch.autograd.grad(loss.square(), hidden, create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
-        torch.autograd.grad(first.sum(), hidden)
+        torch.autograd.grad(first.square().sum() + hidden.sum(), hidden)
 
 
 def test_no_hypothesis_is_no_error() -> None:
