@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 CHUNK = 1024  # tokens; at 15k pieces 60 MB of logits
 
@@ -65,8 +64,9 @@ class _Chunked(torch.autograd.Function):
         return total, plain
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, grad_total: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        if torch.is_grad_enabled():  # create_graph: what was saved is not part of a graph
+            raise RuntimeError("the chunked loss has no second derivative; F.cross_entropy has one")
         grad_hidden, grad_weight = ctx.saved_tensors
         return (
             grad_total.to(grad_hidden.dtype) * grad_hidden,

@@ -17,7 +17,6 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from fenster.model.compute.gather import gather_interval
 from fenster.model.pattern import Pattern, Relative
@@ -50,8 +49,9 @@ class _Blocks(torch.autograd.Function):
         return out
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
+        if torch.is_grad_enabled():  # create_graph: what follows is not part of a graph
+            raise RuntimeError("block attention has no second derivative; `gather` has one")
         q, k, v, table = ctx.saved_tensors
         dq = torch.empty(q.shape, device=q.device, dtype=q.dtype)
         dk, dv = (torch.zeros(x.shape, device=x.device, dtype=x.dtype) for x in (k, v))
