@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from itertools import islice
 from pathlib import Path
 
@@ -121,6 +123,16 @@ def test_prefetch_thread_ends_with_its_consumer(sampler: Sampler) -> None:
     next(steps)
     steps.close()
     assert not [thread for thread in threading.enumerate() if thread.name == "fenster-prefetch"]
+
+
+def test_a_program_that_leaves_a_stream_open_ends(toy: Prepared) -> None:
+    code = (
+        "import sys; from fenster.shards import Prepared; from fenster.loader import Loader\n"
+        "from fenster.context import *; from fenster.sampler import *\n"
+        "index = ExampleIndex.build(Prepared(sys.argv[1]).split('train'), SentenceContext())\n"
+        "for step in Loader(Sampler(index, BatchConfig(tokens=500)), ahead=1).stream():\n    break\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(toy.folder)], check=True, timeout=60)
 
 
 def test_fewer_batches_than_ranks_is_an_error(sampler: Sampler) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -96,4 +97,5 @@ def prefetch(items: Iterator[Step], ahead: int) -> Iterator[Step]:
             yield item
     finally:
         stop.set()
-        thread.join()
+        if not sys.is_finalizing():  # at the end of the program threads stand still, and waiting would be for ever
+            thread.join()
