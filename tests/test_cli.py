@@ -128,6 +128,17 @@ def test_debug_shows_the_traceback(tmp_path: Path) -> None:
     assert "Traceback" in debug.stderr
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_standard_output_is_an_error_without_traceback() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-u", "-m", "fenster", "data", "formats"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 2
+    assert "No space left" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_the_app_lists_its_commands() -> None:
     assert {"import", "data", "prepare", "bench"} <= set(app)
 

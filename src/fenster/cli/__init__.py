@@ -63,6 +63,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # Whoever read our output (head, less) has seen enough.
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:
+        # The machine refused something outside our files, such as standard output on a full disk.
+        if debug:
+            traceback.print_exc()
+        errors.print(f"[bold red]error:[/] {escape(str(error))} (--debug shows where)")
+        sys.exit(2)
 
 
 def _terminated(number: int, _: object) -> None:
