@@ -40,9 +40,9 @@ def assert_near(pattern: Pattern, inputs: list[torch.Tensor], dtype: torch.dtype
     for name, a, b in zip(("out", "dq", "dk", "dv", "dr"), found, wanted, strict=False):
         assert a.dtype == dtype
         assert torch.isfinite(a).all(), name
-        # Gradients that are zero but for rounding (one key: the softmax is constant) are compared absolutely.
-        scale = max(float(b.norm()), b.numel() ** 0.5)
-        assert float((a.float() - b).norm()) / scale < TOLERANCE[dtype], name
+        # Gradients that are zero but for rounding (one key: the softmax is constant) have nothing to be relative to.
+        norm, ones = float(b.norm()), b.numel() ** 0.5
+        assert float((a.float() - b).norm()) < TOLERANCE[dtype] * (norm if norm > 1e-3 * ones else ones), name
 
 
 # Shrinking would take minutes: the interpreter is slow.
@@ -200,24 +200,33 @@ def test_a_whole_model_runs_on_it() -> None:
 
 
 def test_under_autocast() -> None:
-    """Parameters stay float32 and activations are half: the table must follow the queries."""
-    torch.manual_seed(0)
+    """Parameters stay float32 and activations are half: the table must follow the queries.
+
+    Half precision costs every computation about a percent by the time it has gone through the layers, so the kernel
+    is held to what the others lose against float32 rather than to a number.
+    """
     shape = {"attention": {"kind": "window", "window": 5}, "positions": "relative", "dropout": 0.0}
     side = Packed.of_sentences([[30, 8], [11]], DEVICE)
-    ids = torch.randint(6, 50, (side.tokens,), device=DEVICE)
-    outputs = []
-    for compute in ("kernel", "block", "gather", "dense"):
+    ids = torch.randint(6, 50, (side.tokens,), generator=torch.Generator().manual_seed(0)).to(DEVICE)
+
+    def gradients(compute: str, half: bool) -> list[torch.Tensor]:
         torch.manual_seed(1)
         model = Transformer(preset("tiny", compute=compute, **shape), 50).to(DEVICE)
         model.checkpointing = compute == "kernel"
-        with torch.autocast(DEVICE, torch.float16):
+        with torch.autocast(DEVICE, torch.float16, enabled=half):
             hidden = model(ids, ids, side, side)
             loss = smoothed_loss(hidden, model.embedding.weight, ids, 0.1).smoothed
         torch.autograd.backward(loss)
-        outputs.append([loss.detach(), *(p.grad for p in model.parameters())])
-    for other in outputs[1:]:
-        for a, b in zip(outputs[0], other, strict=True):
-            assert float((a - b).norm()) <= 5e-2 * float(b.norm()) + 1e-3
+        return [p.grad for p in model.parameters() if p.grad is not None]
+
+    exact = gradients("reference", half=False)
+
+    def errors(compute: str) -> torch.Tensor:
+        return torch.stack([(a - b).norm() for a, b in zip(gradients(compute, half=True), exact, strict=True)])
+
+    others = torch.stack([errors("gather"), errors("block")]).amax(0)
+    slack = 1e-3 * torch.stack([b.norm() for b in exact])
+    assert (errors("kernel") <= 2 * others + slack).all()
 
 
 def test_what_it_does_not_take_is_said() -> None:
