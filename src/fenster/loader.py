@@ -7,14 +7,15 @@ import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from fenster.batch import Batch
-from fenster.sampler import Sampler
+from fenster.sampler import Plan, Sampler
 
 
 @dataclass(frozen=True)
 class Position:
-    """Where a run is in its data: the next batch of this rank to take. All that resuming needs."""
+    """Where a run is in its data: the next batch that nobody has taken. All that resuming needs."""
 
     epoch: int = 0
     batch: int = 0
@@ -22,51 +23,67 @@ class Position:
 
 @dataclass(frozen=True)
 class Step:
-    """A batch and the position after it."""
+    """A batch and the position after it and those that the other ranks take at the same time."""
 
     batch: Batch
     after: Position
 
 
 class Loader:
-    """The batches of one rank, epoch after epoch, without end (or of one epoch)."""
+    """Batches epoch after epoch, without end, dealt out to `ranks` processes in turn.
+
+    Dealing goes on over the end of an epoch, so every batch is taken by someone, and n processes together see
+    exactly what one process would: their k-th batches are its batches k * n … k * n + n - 1.
+    """
 
     def __init__(self, sampler: Sampler, *, rank: int = 0, ranks: int = 1, ahead: int = 8) -> None:
         if ahead < 1:
             raise ValueError(f"at least one batch must be read ahead, but `ahead` is {ahead}")
+        if not 0 <= rank < ranks:
+            raise ValueError(f"rank must be in 0..{ranks - 1}, but is {rank} instead")
         self._sampler, self._rank, self._ranks, self._ahead = sampler, rank, ranks, ahead
 
-    def epoch(self, epoch: int, start: int = 0) -> Iterator[Step]:
-        """The batches of one epoch from this rank's batch `start` on."""
+    def epoch(self, epoch: int) -> Iterator[Batch]:
+        """This rank's batches of one epoch, for validation; the last ones may be one fewer than other ranks'."""
         plan = self._sampler.plan(epoch)
-        mine = plan.rank_batches(self._rank, self._ranks)
-        for place in range(start, len(mine)):
-            batch = Batch.read(self._sampler.index, plan.batch(mine[place]))
-            last = place + 1 == len(mine)
-            yield Step(batch, Position(epoch + 1, 0) if last else Position(epoch, place + 1))
+        for number in range(self._rank, len(plan), self._ranks):
+            yield Batch.read(self._sampler.index, plan.batch(number))
 
     def stream(self, position: Position = Position()) -> Iterator[Step]:  # noqa: B008 - immutable
         """Batches from `position` on, for ever, read ahead by a thread that ends with the iterator."""
-        return prefetch(self._endless(position), self._ahead)
+        return prefetch(self.steps(position), self._ahead)
 
-    def _endless(self, position: Position) -> Iterator[Step]:
+    def steps(self, position: Position = Position()) -> Iterator[Step]:  # noqa: B008 - immutable
+        """The same without the thread."""
+        plans = self._plans(position)
         while True:
-            found = False
-            for step in self.epoch(position.epoch, position.batch):
-                found, position = True, step.after
-                yield step
-            if not found and position.batch == 0:
-                raise ValueError(f"fewer batches than the {self._ranks} ranks that share them")
-            if not found:
-                position = Position(position.epoch + 1, 0)
+            mine = None
+            for rank in range(self._ranks):
+                plan, at = next(plans)
+                if rank == self._rank:
+                    mine = plan.batch(at.batch)
+                position = Position(at.epoch, at.batch + 1) if at.batch + 1 < len(plan) else Position(at.epoch + 1)
+            assert mine is not None
+            yield Step(Batch.read(self._sampler.index, mine), position)
+
+    def _plans(self, position: Position) -> Iterator[tuple[Plan, Position]]:
+        epoch, first = position.epoch, position.batch
+        while True:
+            plan = self._sampler.plan(epoch)
+            for batch in range(first, len(plan)):
+                yield plan, Position(epoch, batch)
+            epoch, first = epoch + 1, 0
 
 
-def prefetch(items: Iterator[Step], ahead: int) -> Iterator[Step]:
+Item = TypeVar("Item")
+
+
+def prefetch(items: Iterator[Item], ahead: int) -> Iterator[Item]:
     """Take `items` in a background thread, at most `ahead` of them early; its errors are raised here."""
-    waiting: queue.Queue[Step | BaseException | None] = queue.Queue(maxsize=ahead)
+    waiting: queue.Queue[Item | BaseException | None] = queue.Queue(maxsize=ahead)
     stop = threading.Event()
 
-    def put(item: Step | BaseException | None) -> bool:
+    def put(item: Item | BaseException | None) -> bool:
         while not stop.is_set():
             try:
                 waiting.put(item, timeout=0.1)

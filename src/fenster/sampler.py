@@ -1,7 +1,7 @@
 """Which examples make up which batch: token budgets, length buckets, and an order that can be resumed.
 
-A plan follows from (seed, epoch) alone. It lists *global* batches; rank r of n takes every n-th of them, so n
-processes together see what one would, and a run resumes by remembering only (epoch, batch).
+A plan follows from (seed, epoch) alone. It lists *global* batches, which `loader` deals out to processes; a run
+resumes by remembering only (epoch, batch).
 """
 
 from __future__ import annotations
@@ -50,18 +50,6 @@ class Plan:
 
     def batch(self, number: int) -> Longs:
         return self.order[self.bounds[number] : self.bounds[number + 1]]
-
-    def rank_batches(self, rank: int, ranks: int) -> range:
-        """The batches of one of several processes; all get the same number, so that none waits forever.
-
-        The up to `ranks - 1` batches beyond the last whole group belong to no rank; `left_over` counts them.
-        """
-        if not 0 <= rank < ranks:
-            raise ValueError(f"rank must be in 0..{ranks - 1}, but is {rank} instead")
-        return range(rank, len(self) - self.left_over(ranks), ranks)
-
-    def left_over(self, ranks: int) -> int:
-        return len(self) % ranks
 
     def waste(self, index: ExampleIndex, tokens: int) -> Waste:
         kept = padded = 0

@@ -1,20 +1,22 @@
+from functools import partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 
 from fenster.batch import Batch
 from fenster.context import DocumentContext, ExampleIndex
 from fenster.errors import ConfigError
 from fenster.model import ModelConfig, Packed, Transformer, preset
 from fenster.model.align import ALIGNMENTS
-from fenster.model.loss import smoothed_loss
+from fenster.model.loss import smoothed_loss, token_nll
 from fenster.model.probe import Probe
 from fenster.model.transformer import shifted
 from fenster.shards import Prepared
-from fenster.tokenize import BOS_ID, EOS_ID, SEP_ID
+from fenster.tokenize import BOS_ID, EOS_ID, PAD_ID, SEP_ID
 from tests.model.test_align import target_ids
 
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -181,12 +183,14 @@ def test_the_chunked_loss_is_pytorchs(smoothing: float, chunk: int) -> None:
     hidden = torch.randn(23, 8, requires_grad=True)
     weight = torch.randn(31, 8, requires_grad=True)
     target = torch.randint(0, 31, (23,))
-    loss = smoothed_loss(hidden, weight, target, smoothing, chunk)
-    plain = torch.nn.functional.cross_entropy(hidden @ weight.t(), target, label_smoothing=smoothing, reduction="sum")
+    assert PAD_ID in target
+    loss = smoothed_loss(hidden, weight, target, smoothing, chunk=chunk)
+    entropy = partial(F.cross_entropy, hidden @ weight.t(), target, ignore_index=PAD_ID)
+    plain = entropy(label_smoothing=smoothing, reduction="sum")
     torch.testing.assert_close(loss.smoothed, plain)
-    torch.testing.assert_close(
-        loss.nll, torch.nn.functional.cross_entropy(hidden @ weight.t(), target, reduction="sum")
-    )
+    torch.testing.assert_close(loss.nll, entropy(reduction="sum"))
+    real = target != PAD_ID
+    torch.testing.assert_close(token_nll(hidden, weight, target, chunk)[real], entropy(reduction="none")[real])
     found = torch.autograd.grad(3 * loss.smoothed, (hidden, weight))
     wanted = torch.autograd.grad(3 * plain, (hidden, weight))
     for a, b in zip(found, wanted, strict=True):
@@ -302,7 +306,7 @@ def test_config_faults() -> None:
         preset("tiny", attention={"kind": "window", "windw": 3})
     with pytest.raises(ConfigError, match=r"attention\.decoding_alignment: .*no such alignment for decoding"):
         preset("tiny", attention={"kind": "window", "decoding_alignment": "linear"})
-    with pytest.raises(ConfigError, match=r"compute: .*there are: auto, reference, dense, gather, block, kernel"):
+    with pytest.raises(ConfigError, match=r"compute: .*there are: auto, reference, dense, varlen, gather, block"):
         preset("tiny", compute="flash")
     with pytest.raises(ConfigError, match="divisible"):
         preset("tiny", heads=5)

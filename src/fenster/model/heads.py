@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from fenster.model.compute import choose
+from fenster.model.compute import attend
 from fenster.model.pattern import Pattern, Relative
 from fenster.model.precision import widened
 from fenster.model.probe import Probe
@@ -44,7 +44,7 @@ class Heads(nn.Module):
         """[T, width] from heads [·, H, D]."""
         if probe is not None:
             probe.record(name, q, k, patterns, self.relative)
-        contexts = [choose(self.compute, pattern, q)(q, k, v, pattern, self.relative) for pattern in patterns]
+        contexts = [attend(self.compute, q, k, v, pattern, self.relative) for pattern in patterns]
         return self._joined(contexts)
 
     def _look(self, q: Tensor, view: View) -> Tensor:

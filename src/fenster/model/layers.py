@@ -27,7 +27,7 @@ class Residual(nn.Module):
         if self.pre:
             out: Tensor = x + self.dropout(inside(self.norm(x)))
         else:
-            out = self.norm(x + self.dropout(inside(x)))
+            out = self.norm(x + self.dropout(inside(x))).to(x.dtype)  # autocast norms give float32
         return out
 
 

@@ -1,18 +1,22 @@
 """Label-smoothed cross-entropy straight from hidden states, in chunks: all logits never exist at once.
 
 Each chunk's gradient is computed right after its logits, in the forward pass, so that the largest thing in memory
-is `chunk` x vocabulary however long the document is.
+is a chunk of logits however long the document is. Targets that are padding (as fixed shapes need) do not count.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-CHUNK = 1024  # tokens; at 15k pieces 60 MB of logits
+from fenster.model.precision import narrowed, widened
+from fenster.tokenize import PAD_ID
+
+LOGITS = {"cpu": 1 << 24, "cuda": 1 << 25}  # numbers in a chunk; of 15k pieces about 1,100 and 2,200 tokens
 
 
 class Loss(NamedTuple):
@@ -24,42 +28,90 @@ class Loss(NamedTuple):
     """Without smoothing, for perplexity; carries no gradient."""
 
 
-def smoothed_loss(hidden: Tensor, weight: Tensor, target: Tensor, smoothing: float, chunk: int = CHUNK) -> Loss:
+def chunk_loss(logits: Tensor, gold: Tensor, smoothing: float) -> tuple[Tensor, Tensor, Tensor]:
+    """(smoothed loss, nll, gradient of the former by logits [C, V]) of one chunk; `logits` are written over."""
+    dtype, vocabulary = logits.dtype, logits.shape[-1]
+    logits = widened(logits)
+    real = gold != PAD_ID
+    log_mass = logits.logsumexp(-1)
+    nll = torch.where(real, log_mass - logits.gather(-1, gold[:, None]).squeeze(-1), 0)
+    spread = torch.where(real, log_mass - logits.mean(-1), 0)
+    # d loss / d logits = softmax - (1 - smoothing) * onehot - smoothing / V
+    grad = logits.sub_(log_mass[:, None]).exp_().sub_(smoothing / vocabulary).mul_(real[:, None]).to(dtype)
+    at_gold = ((-nll).exp() - (1 - smoothing) - smoothing / vocabulary) * real
+    grad = grad.scatter(-1, gold[:, None], at_gold[:, None].to(dtype))
+    return ((1 - smoothing) * nll + smoothing * spread).sum(), nll.sum(), grad
+
+
+ChunkLoss = Callable[[Tensor, Tensor, float], tuple[Tensor, Tensor, Tensor]]
+
+
+def smoothed_loss(
+    hidden: Tensor,
+    weight: Tensor,
+    target: Tensor,
+    smoothing: float,
+    *,
+    chunk: int | None = None,
+    each: ChunkLoss = chunk_loss,
+) -> Loss:
     """Loss of predicting `target` [T] from `hidden` [T, d] with the output matrix `weight` [V, d].
 
-    (1 - smoothing) * nll + smoothing * mean over the vocabulary, as fairseq and PyTorch define it.
+    (1 - smoothing) * nll + smoothing * mean over the vocabulary, as fairseq and PyTorch define it. `chunk` is the
+    tokens taken at a time; `each` may be `chunk_loss` compiled.
     """
     wanted = torch.is_grad_enabled() and (hidden.requires_grad or weight.requires_grad)
-    smoothed, nll = _Chunked.apply(hidden, weight, target.long(), smoothing, chunk, wanted)  # type: ignore[no-untyped-call]
+    smoothed, nll = _Chunked.apply(  # type: ignore[no-untyped-call]
+        hidden, weight, target.long(), smoothing, chunk or _chunk(weight), each, wanted
+    )
     return Loss(smoothed, nll)
+
+
+@torch.no_grad()
+def token_nll(hidden: Tensor, weight: Tensor, target: Tensor, chunk: int | None = None) -> Tensor:
+    """[T] negative log-probability of each target token, in float32; no smoothing, no gradient."""
+    weight = narrowed(weight)
+    found = [
+        F.cross_entropy(widened(F.linear(part.to(weight.dtype), weight)), gold, reduction="none")
+        for part, gold in _parts(hidden, target.long(), chunk or _chunk(weight))
+    ]
+    return torch.cat(found)
+
+
+def _chunk(weight: Tensor) -> int:
+    return max(1, LOGITS.get(weight.device.type, LOGITS["cpu"]) // len(weight))
+
+
+def _parts(hidden: Tensor, target: Tensor, chunk: int) -> Iterator[tuple[Tensor, Tensor]]:
+    return zip(torch.split(hidden, chunk), torch.split(target, chunk), strict=True)
 
 
 class _Chunked(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, hidden: Tensor, weight: Tensor, target: Tensor, smoothing: float, chunk: int, wanted: bool
+        ctx: Any,
+        hidden: Tensor,
+        weight: Tensor,
+        target: Tensor,
+        smoothing: float,
+        chunk: int,
+        each: ChunkLoss,
+        wanted: bool,
     ) -> tuple[Tensor, Tensor]:
-        grad_hidden = torch.empty_like(hidden) if wanted else None
-        grad_weight = torch.zeros_like(weight, dtype=torch.float32) if wanted else None
-        total = torch.zeros((), device=hidden.device, dtype=torch.float32)
+        narrow = narrowed(weight)
+        total = widened(hidden).new_zeros(())
         plain = torch.zeros_like(total)
-        for begin in range(0, len(hidden), chunk):
-            part, gold = hidden[begin : begin + chunk], target[begin : begin + chunk]
-            logits = F.linear(part, weight).float()  # [chunk, V]
-            nll = F.cross_entropy(logits, gold, reduction="sum")
-            plain += nll
-            log_mass = logits.logsumexp(-1)
-            total += (1 - smoothing) * nll + smoothing * (log_mass.sum() - logits.mean(-1).sum())
-            if grad_hidden is None or grad_weight is None:
-                continue
-            # d loss / d logits = softmax - (1 - smoothing) * onehot - smoothing / V
-            grad = logits.sub_(log_mass[:, None]).exp_().sub_(smoothing / weight.shape[0])
-            grad[torch.arange(len(gold), device=gold.device), gold] -= 1 - smoothing
-            grad = grad.to(weight.dtype)
-            grad_hidden[begin : begin + chunk] = grad @ weight
-            grad_weight += (grad.t() @ part.to(weight.dtype)).float()
-        if grad_hidden is not None and grad_weight is not None:
-            ctx.save_for_backward(grad_hidden, grad_weight.to(weight.dtype))
+        grads, grad_weight = [], torch.zeros_like(weight) if wanted else None
+        with torch.autocast(hidden.device.type, enabled=False):
+            for part, gold in _parts(hidden.to(narrow.dtype), target, chunk):
+                smoothed, nll, grad = each(F.linear(part, narrow), gold, smoothing)
+                total += smoothed
+                plain += nll
+                if grad_weight is not None:
+                    grads.append(grad @ narrow)
+                    grad_weight += grad.t() @ part
+        if grad_weight is not None:
+            ctx.save_for_backward(torch.cat(grads).to(hidden.dtype), grad_weight)
         ctx.mark_non_differentiable(plain)
         return total, plain
 
@@ -71,5 +123,5 @@ class _Chunked(torch.autograd.Function):
         return (
             grad_total.to(grad_hidden.dtype) * grad_hidden,
             grad_total.to(grad_weight.dtype) * grad_weight,
-            *(None,) * 4,
+            *(None,) * 5,
         )

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
@@ -28,7 +29,7 @@ class Pattern:
     window: int | None = None
     center: Tensor | None = None  # [T]
     same_sentence: bool = False
-    _found: dict[str | int, tuple[Tensor, Tensor]] = field(default_factory=dict, compare=False, repr=False)
+    _found: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.causal and self.center is not None:
@@ -51,46 +52,51 @@ class Pattern:
             mask &= (keys.position[None, :] - center[:, None]).abs() <= self.window
         return mask
 
+    def once(self, name: str, make: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+        """What `make` gives, computed at the first call and kept under `name`: all layers share a pattern."""
+        if name not in self._found:
+            self._found[name] = make()
+        return self._found[name]
+
     @property
     def interval(self) -> tuple[Tensor, Tensor]:
         """(first, last) rows of the packed keys that each query sees, both [T]. Windows only; computed once.
 
         Never empty: b_i lies within the key sequence, and causal patterns keep the query's own place.
         """
-        if "interval" not in self._found:
-            assert self.window is not None and not self.same_sentence
-            queries, keys = self.queries, self.keys
-            begin, end = keys.offsets[queries.owner], keys.offsets[queries.owner + 1]
-            middle = begin + (queries.position if self.center is None else self.center)
-            last = middle if self.causal else middle + self.window
-            self._found["interval"] = torch.maximum(middle - self.window, begin), torch.minimum(last, end - 1)
-        return self._found["interval"]
+        return self.once("interval", self._interval)
+
+    def _interval(self) -> tuple[Tensor, Tensor]:
+        assert self.window is not None and not self.same_sentence
+        queries, keys = self.queries, self.keys
+        begin, end = keys.offsets[queries.owner], keys.offsets[queries.owner + 1]
+        middle = begin + (queries.position if self.center is None else self.center)
+        last = middle if self.causal else middle + self.window
+        return torch.maximum(middle - self.window, begin), torch.minimum(last, end - 1)
 
     @property
     def interval32(self) -> tuple[Tensor, Tensor]:
         """The interval in 32-bit integers, as the GPU kernel takes it; computed once."""
-        if "interval32" not in self._found:
-            first, last = self.interval
-            self._found["interval32"] = first.int(), last.int()
-        return self._found["interval32"]
+        return self.once("interval32", lambda: (self.interval[0].int(), self.interval[1].int()))
 
     def queries_of_keys(self, size: int) -> tuple[Tensor, Tensor]:
         """(first, last) query that sees any key of each block of `size` key rows, [blocks] int32; computed once.
 
         The queries between need not see the block: an alignment may jump. Blocks that none sees have last < first.
         """
+        return self.once(f"queries of {size} keys", lambda: self._queries_of_keys(size))
+
+    def _queries_of_keys(self, size: int) -> tuple[Tensor, Tensor]:
         assert self.window is not None
-        if size not in self._found:
-            first, last = (row // size for row in self.interval)
-            rows = torch.arange(len(first), device=first.device)
-            blocks = -(-self.keys.tokens // size)
-            low, high = rows.new_full((blocks,), len(rows)), rows.new_full((blocks,), -1)
-            for step in range((2 * self.window) // size + 2):
-                block = torch.minimum(first + step, last)
-                low = low.scatter_reduce(0, block, rows, "amin")
-                high = high.scatter_reduce(0, block, rows, "amax")
-            self._found[size] = low.int(), high.int()
-        return self._found[size]
+        first, last = (row // size for row in self.interval)
+        rows = torch.arange(len(first), device=first.device)
+        blocks = -(-self.keys.tokens // size)
+        low, high = rows.new_full((blocks,), len(rows)), rows.new_full((blocks,), -1)
+        for step in range((2 * self.window) // size + 2):
+            block = torch.minimum(first + step, last)
+            low = low.scatter_reduce(0, block, rows, "amin")
+            high = high.scatter_reduce(0, block, rows, "amax")
+        return low.int(), high.int()
 
 
 @dataclass(frozen=True)

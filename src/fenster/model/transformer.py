@@ -17,10 +17,12 @@ from torch.utils.checkpoint import checkpoint
 
 from fenster.model.align import ALIGNMENTS, Alignment, Steps
 from fenster.model.attention import Patterns, make_variant
+from fenster.model.compute import make_ready
 from fenster.model.config import ModelConfig
 from fenster.model.layers import DecoderLayer, EncoderLayer
 from fenster.model.packed import Packed
 from fenster.model.position import sinusoids
+from fenster.model.precision import narrowed
 from fenster.model.probe import Probe
 from fenster.model.state import CrossState, Moment, SelfState
 from fenster.tokenize import BOS_ID, PAD_ID
@@ -81,7 +83,14 @@ class Transformer(nn.Module):
         """What every module may attend to in this batch; made once, used by all layers."""
         center = (alignment or self.training_alignment()).whole(source, target)
         variant = self.variant
-        return Patterns(variant.encoder(source), variant.decoder(target), variant.cross(source, target, center))
+        made = Patterns(variant.encoder(source), variant.decoder(target), variant.cross(source, target, center))
+        heads = narrowed(self.embedding.weight[:0]).view(
+            0, self.config.heads, self.config.width // self.config.heads
+        )  # no rows: a look at q
+        for pattern in (*made.encoder, *made.decoder, *made.cross):
+            relative = self.config.reach is not None and pattern.queries is pattern.keys
+            make_ready(self.config.compute, pattern, heads, relative)
+        return made
 
     def forward(
         self,
@@ -164,10 +173,10 @@ class Transformer(nn.Module):
         x = self.embedding(ids) * math.sqrt(self.config.width)
         if self.config.positions == "sinusoidal":
             x = x + sinusoids(position, self.config.width).to(x.dtype)
-        out: Tensor = self.dropout(x)
+        out: Tensor = self.dropout(narrowed(x))
         return out
 
 
 def shifted(ids: Tensor, packed: Packed) -> Tensor:
     """Decoder inputs: each sequence moved on by one place, BOS first."""
-    return ids.roll(1).index_fill(0, packed.offsets[:-1], BOS_ID)
+    return torch.where(packed.position == 0, BOS_ID, ids.roll(1))

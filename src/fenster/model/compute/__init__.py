@@ -14,14 +14,20 @@ from torch import Tensor
 from fenster.model.compute.block import block
 from fenster.model.compute.dense import dense
 from fenster.model.compute.gather import gather
-from fenster.model.compute.kernel import available, kernel
+from fenster.model.compute.kernel import available as kernel_available
+from fenster.model.compute.kernel import kernel
+from fenster.model.compute.kernel import ready as kernel_ready
 from fenster.model.compute.reference import reference
+from fenster.model.compute.varlen import available as varlen_available
+from fenster.model.compute.varlen import ready as varlen_ready
+from fenster.model.compute.varlen import varlen
 from fenster.model.pattern import Pattern, Relative
 
 Compute = Callable[[Tensor, Tensor, Tensor, Pattern, Relative | None], Tensor]
 COMPUTE: dict[str, Compute] = {
     "reference": reference,
     "dense": dense,
+    "varlen": varlen,
     "gather": gather,
     "block": block,
     "kernel": kernel,
@@ -29,11 +35,29 @@ COMPUTE: dict[str, Compute] = {
 _WINDOW_ONLY = ("gather", "block", "kernel")
 
 
-def choose(name: str, pattern: Pattern, q: Tensor) -> Compute:
-    """The function for a pattern and queries. `auto` takes the kernel on a GPU, else block; others are taken
-    at their word, except that a way which only knows windows leaves patterns without one to `dense`."""
+def choose(name: str, pattern: Pattern, q: Tensor, relative: bool) -> str:
+    """The way for a pattern and queries like `q`.
+
+    `auto` takes the fastest that can do it: on a GPU kernel (windows) or varlen, elsewhere block or dense. Others are
+    taken at their word, except that a way which only knows windows leaves patterns without one to the same choice.
+    """
+    if pattern.window is None and (name == "auto" or name in _WINDOW_ONLY):
+        return "varlen" if varlen_available(q, pattern, relative) else "dense"
     if name == "auto":
-        name = "kernel" if q.is_cuda and available(q) else "block"
-    if pattern.window is None and name in _WINDOW_ONLY:
-        name = "dense"
-    return COMPUTE[name]
+        return "kernel" if q.is_cuda and kernel_available(q) else "block"
+    return name
+
+
+def attend(name: str, q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, relative: Relative | None) -> Tensor:
+    """Context vectors [T, H, D], computed the way `name` (or auto) says."""
+    return COMPUTE[choose(name, pattern, q, relative is not None)](q, k, v, pattern, relative)
+
+
+def make_ready(name: str, pattern: Pattern, q: Tensor, relative: bool) -> None:
+    """Compute now what the chosen way will ask a pattern for, rather than in the first layer that needs it: so layers
+    can be compiled as pure functions of tensors. `q` may have no rows."""
+    way = choose(name, pattern, q, relative)
+    if way == "kernel":
+        kernel_ready(q, pattern)
+    elif way == "varlen":
+        varlen_ready(pattern)

@@ -70,12 +70,18 @@ def kernel(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, relative: Relative
     window, own = pattern.window, pattern.center is None
     if relative is not None and not own:
         raise ValueError("relative positions are defined for self-attention only")
-    first, last = pattern.interval32
+    first, last, *reached = ready(q, pattern)
     table = None if relative is None else _dense(relative.span(window).to(q.dtype))  # under autocast wider
     after = (0 if pattern.causal else window) if own else -1
-    reached = (None, None) if own else pattern.queries_of_keys(_key_rows(q))
     out: Tensor = _forward(q, k, v, table, first, last, *reached, window, after)[0]
     return out
+
+
+def ready(q: Tensor, pattern: Pattern) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
+    """What the kernels take of a pattern: each query's interval, and in cross-attention each key block's queries."""
+    if pattern.center is None:
+        return *pattern.interval32, None, None
+    return *pattern.interval32, *pattern.queries_of_keys(_key_rows(q))
 
 
 def _key_rows(q: Tensor) -> int:
