@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -78,7 +78,7 @@ class Loader:
 Item = TypeVar("Item")
 
 
-def prefetch(items: Iterator[Item], ahead: int) -> Iterator[Item]:
+def prefetch(items: Iterator[Item], ahead: int) -> Generator[Item]:
     """Take `items` in a background thread, at most `ahead` of them early; its errors are raised here."""
     waiting: queue.Queue[Item | BaseException | None] = queue.Queue(maxsize=ahead)
     stop = threading.Event()

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-console = Console(file=sys.stderr)
+console = Console(stderr=True)
 
 
 def wide_console() -> Console:

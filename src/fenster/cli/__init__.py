@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from fenster import __version__
-from fenster.cli import bench, convert, data, prepare
+from fenster.cli import bench, convert, data, prepare, train
 from fenster.errors import FensterError
 
 app = App(
@@ -31,6 +31,8 @@ app = App(
 app.command(convert.import_corpus, name="import")
 app.command(data.app)
 app.command(prepare.prepare)
+app.command(train.train)
+app.command(train.runs)
 app.command(bench.app)
 
 

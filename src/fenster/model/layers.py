@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from fenster.model.attention import Patterns, Variant
 from fenster.model.config import ModelConfig
+from fenster.model.dropout import Dropout
 from fenster.model.heads import CrossHeads, SelfHeads
 from fenster.model.probe import Probe
 from fenster.model.state import CrossState, Moment, SelfState
@@ -20,7 +21,7 @@ class Residual(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(config.width)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.pre = config.norm == "pre"
 
     def forward(self, x: Tensor, inside: Callable[[Tensor], Tensor]) -> Tensor:
@@ -35,7 +36,7 @@ class FeedForward(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.up, self.down = nn.Linear(config.width, config.ffn), nn.Linear(config.ffn, config.width)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         for linear in (self.up, self.down):
             nn.init.xavier_uniform_(linear.weight)
             nn.init.zeros_(linear.bias)

@@ -7,7 +7,7 @@ a batch and shared by all layers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,6 +58,17 @@ class Packed:
             np.concatenate([[0], np.cumsum([len(start) for start in starts])]).astype(np.int32),
         )
         return cls.of(side, device)
+
+    def each(self, apply: Callable[[Tensor], Tensor]) -> Packed:
+        """The same with every tensor changed, such as moved to a device."""
+        return Packed(
+            apply(self.offsets),
+            apply(self.owner),
+            apply(self.position),
+            apply(self.sentence),
+            apply(self.starts),
+            self.longest,
+        )
 
     @property
     def lengths(self) -> Tensor:  # [B]

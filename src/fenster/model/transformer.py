@@ -19,6 +19,7 @@ from fenster.model.align import ALIGNMENTS, Alignment, Steps
 from fenster.model.attention import Patterns, make_variant
 from fenster.model.compute import make_ready
 from fenster.model.config import ModelConfig
+from fenster.model.dropout import Dropout
 from fenster.model.layers import DecoderLayer, EncoderLayer
 from fenster.model.packed import Packed
 from fenster.model.position import sinusoids
@@ -59,7 +60,7 @@ class Transformer(nn.Module):
         nn.init.normal_(self.embedding.weight, std=config.width**-0.5)
         with torch.no_grad():
             self.embedding.weight[PAD_ID].zero_()
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config, self.variant) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config, self.variant) for _ in range(config.decoder_layers))
         # With the norm first the last sub-layer's output is not normed by its own layer.

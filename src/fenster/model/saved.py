@@ -1,0 +1,92 @@
+"""A model folder: all that translation needs, and a card that says what it is. Safetensors and JSON, no pickle."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import Field
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from fenster.config import Config, check
+from fenster.context import ContextConfig
+from fenster.corpus.files import atomic_folder
+from fenster.errors import InputError
+from fenster.model.config import ModelConfig
+from fenster.model.transformer import Transformer
+from fenster.tokenize import Tokenizer
+
+FORMAT_VERSION = 1
+_CONFIG, _WEIGHTS, _TOKENIZER, _CARD = "model.json", "weights.safetensors", "tokenizer.model", "README.md"
+
+
+class Description(Config):
+    """What the weights are and where they come from."""
+
+    format_version: int = FORMAT_VERSION
+    model: ModelConfig
+    vocab_size: int
+    ratio: float
+    """Source over target tokens in training (train_ratio)."""
+    context: ContextConfig
+    """What the model was trained on; the default of decoding follows from it."""
+    system: str
+    licence: str | None = None
+    training: dict[str, Any] = Field(default_factory=dict)
+    """Data, updates, perplexity, versions: for people, not for the program."""
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A loaded model folder."""
+
+    description: Description
+    model: Transformer
+    tokenizer: Tokenizer
+
+
+def save_model(
+    folder: Path, description: Description, weights: dict[str, Tensor], tokenizer: Tokenizer, card: str
+) -> None:
+    """Write a model folder; one that is there is replaced when the new one is whole."""
+    with atomic_folder(folder) as temporary:
+        save_file({name: tensor.detach().contiguous() for name, tensor in weights.items()}, temporary / _WEIGHTS)
+        tokenizer.save(temporary / _TOKENIZER)
+        text = json.dumps(description.model_dump(mode="json"), indent=1, ensure_ascii=False)
+        (temporary / _CONFIG).write_text(text + "\n", encoding="utf-8")
+        (temporary / _CARD).write_text(card, encoding="utf-8")
+
+
+def load_model(folder: Path, device: torch.device | str = "cpu") -> Saved:
+    """The model in evaluation mode on `device`, with its tokenizer."""
+    path = folder / _CONFIG
+    try:
+        body = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(
+            f"no {_CONFIG}: not a model folder", path=folder, fix="give the `model` folder of a `fenster train` run"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read ({error})", path=path, expected="JSON that `fenster train` wrote") from None
+    if not isinstance(body, dict) or body.get("format_version") != FORMAT_VERSION:
+        version = body.get("format_version") if isinstance(body, dict) else None
+        raise InputError(f"a model of format {version}", path=path, expected=f"format {FORMAT_VERSION}")
+    description = check(body, Description, path)
+    tokenizer = Tokenizer.load(folder / _TOKENIZER)
+    if len(tokenizer) != description.vocab_size:
+        raise InputError(
+            f"has {len(tokenizer)} pieces",
+            path=folder / _TOKENIZER,
+            expected=f"{description.vocab_size}, as in {_CONFIG}",
+        )
+    model = Transformer(description.model, description.vocab_size, description.ratio)
+    try:
+        model.load_state_dict(load_file(folder / _WEIGHTS))
+    except (OSError, SafetensorError, RuntimeError) as error:
+        raise InputError(f"cannot be loaded ({error})", path=folder / _WEIGHTS, fix="copy the folder again") from None
+    return Saved(description, model.to(device).eval(), tokenizer)

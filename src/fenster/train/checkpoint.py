@@ -1,0 +1,136 @@
+"""Checkpoints: all a run needs to go on, as safetensors and JSON, in a folder that appears whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import ValidationError
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from fenster.config import Config
+from fenster.corpus.files import atomic_folder
+from fenster.errors import InputError
+from fenster.train.engine import Engine
+
+FORMAT_VERSION = 1
+_STATE = "state.json"
+
+
+class Progress(Config):
+    """Where a run is."""
+
+    update: int = 0
+    epoch: int = 0
+    batch: int = 0
+    """(epoch, batch): the next batch of the data that nobody has taken."""
+    tokens: int = 0
+    """Target tokens trained on."""
+    seconds: float = 0.0
+    """Training time, of all parts."""
+    skipped: int = 0
+    """Updates skipped because a gradient was not a number."""
+    best: float | None = None
+    """Lowest validation perplexity, and the update it was found at."""
+    best_update: int = 0
+    waiting: int = 0
+    """Validations since then."""
+    finished: str | None = None
+    """Why the run ended; None while it may go on."""
+
+
+class State(Config):
+    """What a checkpoint says about itself."""
+
+    format_version: int
+    progress: Progress
+    config: dict[str, Any]
+    fingerprint: str
+    """Of the prepared data."""
+
+
+def save(folder: Path, state: State, engine: Engine, keep: int) -> None:
+    """Write a checkpoint below `folder` and remove all but the newest `keep`. All processes call this."""
+    meter = engine.whole_meter()
+    if engine.world.main:
+        _write(folder / f"update-{state.progress.update:08d}", state, engine, meter)
+        for old in found(folder)[:-keep]:
+            shutil.rmtree(old)
+    engine.world.wait()
+
+
+def _write(place: Path, state: State, engine: Engine, meter: Tensor) -> None:
+    with atomic_folder(place) as temporary:
+        save_file({n: p.detach().contiguous() for n, p in engine.parameters.items()}, temporary / "model.safetensors")
+        save_file(_optimizer_tensors(engine, meter), temporary / "optimizer.safetensors")
+        if engine.ema is not None:
+            save_file(engine.ema, temporary / "ema.safetensors")
+        text = json.dumps(state.model_dump(mode="json"), indent=1, ensure_ascii=False)
+        (temporary / _STATE).write_text(text + "\n", encoding="utf-8")
+
+
+def found(folder: Path) -> list[Path]:
+    """Whole checkpoints below `folder`, oldest first."""
+    return sorted(path for path in folder.glob("update-*") if (path / _STATE).is_file())
+
+
+def read_state(place: Path) -> State:
+    try:
+        body = json.loads((place / _STATE).read_text(encoding="utf-8"))
+        if body.get("format_version") != FORMAT_VERSION:
+            raise InputError(
+                f"checkpoint of format {body.get('format_version')}",
+                path=place,
+                expected=f"format {FORMAT_VERSION}",
+                fix="go on with the version of fenster that wrote it, or train into a new folder",
+            )
+        return State.model_validate(body)
+    except (OSError, ValueError, AttributeError, ValidationError) as error:
+        raise _damaged(place, error) from None
+
+
+def restore(place: Path, engine: Engine) -> None:
+    """Put weights, optimizer and averages back where they were."""
+    try:
+        _copy(load_file(place / "model.safetensors"), {n: p.detach() for n, p in engine.parameters.items()})
+        if engine.ema is not None:
+            _copy(load_file(place / "ema.safetensors"), engine.ema)
+        tensors = load_file(place / "optimizer.safetensors")
+        for name, parameter in engine.parameters.items():
+            kept = engine.optimizer.state[parameter]
+            for part in ("exp_avg", "exp_avg_sq", "step"):
+                kept[part] = tensors[f"{part}.{name}"].to(engine.world.device)
+        engine.set_meter(tensors["meter"])
+    except (OSError, SafetensorError, KeyError, RuntimeError) as error:
+        raise _damaged(place, error) from None
+
+
+def _optimizer_tensors(engine: Engine, meter: Tensor) -> dict[str, Tensor]:
+    state = engine.optimizer.state
+    tensors = {
+        f"{part}.{name}": state[parameter][part].contiguous()
+        for name, parameter in engine.parameters.items()
+        for part in ("exp_avg", "exp_avg_sq", "step")
+    }
+    return tensors | {"meter": meter}
+
+
+def _copy(source: dict[str, Tensor], target: dict[str, Tensor]) -> None:
+    if source.keys() != target.keys():
+        raise KeyError(f"other names: {sorted(source.keys() ^ target.keys())[:3]}")
+    for name, tensor in target.items():
+        with torch.no_grad():
+            tensor.copy_(source[name])
+
+
+def _damaged(place: Path, error: Exception) -> InputError:
+    return InputError(
+        f"damaged checkpoint ({error})",
+        path=place,
+        fix="remove this folder: the run goes on from the checkpoint before it, or from the beginning",
+    )

@@ -1,0 +1,157 @@
+"""What a training run is. `configs/train/europarl/window.yaml` explains every key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from fenster.config import Config
+from fenster.context import ContextConfig, SentenceContext
+from fenster.model.config import ModelConfig
+from fenster.sampler import BatchConfig
+
+Switch = Literal["auto", "on", "off"]
+
+
+class OptimizerConfig(Config):
+    """Adam with an inverse-square-root schedule, and the loss."""
+
+    rate: float = Field(default=5e-4, gt=0)
+    """Learning rate at its peak, when the warm-up ends."""
+    warmup: int = Field(default=4000, ge=1)
+    """Updates over which the rate rises linearly; then it falls with 1 / sqrt(updates)."""
+    betas: tuple[float, float] = (0.9, 0.98)
+    epsilon: float = Field(default=1e-9, gt=0)
+    clip: float | None = Field(default=1.0, gt=0)
+    """Largest norm of the gradient (of the mean loss a token); null never clips."""
+    smoothing: float = Field(default=0.1, ge=0, lt=1)
+    """Label smoothing."""
+    batches: int = Field(default=1, ge=1)
+    """Batches of one update, over all processes: the run is the same on one process as on several."""
+    bad_updates: int = Field(default=20, ge=1)
+    """Stop when this many updates in a row had to be skipped because a gradient was not a number."""
+
+
+class StopConfig(Config):
+    """When to stop; whichever comes first."""
+
+    updates: int | None = Field(default=100_000, ge=1)
+    epochs: int | None = Field(default=None, ge=1)
+    minutes: float | None = Field(default=None, gt=0)
+    """Of training time, resumed parts added up."""
+    patience: int | None = Field(default=10, ge=1)
+    """Validations in a row without a better perplexity."""
+
+    @model_validator(mode="after")
+    def _some(self) -> StopConfig:
+        if self.updates is None and self.epochs is None and self.minutes is None and self.patience is None:
+            raise ValueError("at least one of updates, epochs, minutes, patience is needed, or training never ends")
+        return self
+
+
+class ValidConfig(Config):
+    """Perplexity on held-out documents, which chooses the best model."""
+
+    split: str = "valid"
+    every: int = Field(default=1000, ge=1)
+    """Updates between validations."""
+    tokens: int = Field(default=8000, ge=1)
+    """Token budget of a validation batch."""
+
+
+class AverageConfig(Config):
+    """Optional means over weights."""
+
+    ema: float | None = Field(default=None, gt=0, lt=1)
+    """Decay of an exponential moving average, such as 0.999; it is validated and saved instead of the raw weights."""
+    last: int | None = Field(default=None, ge=2)
+    """At the end, average the weights of this many last validations; kept if the average validates better."""
+
+
+class CheckpointConfig(Config):
+    every: int = Field(default=1000, ge=1)
+    """Updates between checkpoints."""
+    minutes: float = Field(default=10, gt=0)
+    """And no longer than this between them."""
+    keep: int = Field(default=1, ge=1)
+    """Checkpoints kept, newest first. The best model is kept beside them."""
+
+
+class LogConfig(Config):
+    every: int = Field(default=50, ge=1)
+    """Updates between lines of the log."""
+    tensorboard: bool = False
+    """Also write TensorBoard events (pip install tensorboard)."""
+    probe: int | None = Field(default=None, ge=1)
+    """Every so many updates, measure the share of cross-attention on the current sentence (the paper's Table 1)."""
+    probe_tokens: int = Field(default=4000, ge=1)
+    """Target tokens of validation text that a probe looks at."""
+
+
+class CardConfig(Config):
+    """What the model card says beyond what the run knows."""
+
+    licence: str | None = None
+    """Of the model; should follow from the data's."""
+    note: str | None = None
+    """About the data, such as where it comes from and what it may be used for."""
+
+
+class TrainConfig(Config):
+    """`fenster train`."""
+
+    data: Path
+    """A folder that `fenster prepare` made."""
+    output: Path
+    """The run's folder; if a run lies there it goes on."""
+    context: ContextConfig = SentenceContext()
+    """What a training example is: a sentence, some sentences, or a document."""
+    model: ModelConfig = ModelConfig()
+    batch: BatchConfig = BatchConfig()
+    optimizer: OptimizerConfig = OptimizerConfig()
+    stop: StopConfig = StopConfig()
+    valid: ValidConfig = ValidConfig()
+    average: AverageConfig = AverageConfig()
+    checkpoint: CheckpointConfig = CheckpointConfig()
+    log: LogConfig = LogConfig()
+    card: CardConfig = CardConfig()
+    seed: int = Field(default=1, ge=0)
+    """Of initial weights and dropout; batch.seed orders the data."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """auto: bfloat16 autocast on a GPU, float32 on a CPU. Weights are float32 always."""
+    compile: Switch = "auto"
+    """torch.compile of the layers; auto: on a GPU."""
+    graphs: Switch = "auto"
+    """CUDA graphs of whole steps, over batches padded to few shapes; auto: on one GPU."""
+    checkpointing: bool = False
+    """Keep only each layer's input and compute the rest again in the backward pass: less memory, more time."""
+
+    @property
+    def system(self) -> str:
+        """A name for tables: sentence, concat 2 sent., window 1000 tok. …"""
+        attention = self.model.attention
+        kind = {"full": "concat", "lst": "LST", "window": "window"}[attention.kind]
+        if self.context.kind == "sentence":
+            return "sentence" if attention.kind == "full" else f"{kind} sentence"
+        if self.context.kind == "adjacent":
+            return f"{kind} {self.context.k} sent."
+        return f"{kind} {self.context.limit} tok." if self.context.limit else f"{kind} document"
+
+
+# What may change when a run goes on: nothing that its numbers depend on. Data is compared by content, not by path.
+FREE = ("data", "output", "stop", "checkpoint", "log", "card", "device")
+
+
+def differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> list[str]:
+    """`key: old -> new` for every key with another value, nested keys with dots."""
+    found = []
+    for key in sorted(old.keys() | new.keys()):
+        before, after, name = old.get(key), new.get(key), f"{prefix}{key}"
+        if isinstance(before, dict) and isinstance(after, dict):
+            found += differences(before, after, f"{name}.")
+        elif before != after:
+            found.append(f"{name}: {before!r} -> {after!r}")
+    return found

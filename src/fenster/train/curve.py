@@ -1,0 +1,44 @@
+"""Loss curves of one or several runs as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from fenster.corpus.files import atomic_path
+from fenster.train.folder import RunFolder
+
+
+def draw(runs: Mapping[str, RunFolder], path: Path) -> bool:
+    """Training loss and validation perplexity by updates; False where matplotlib is not installed."""
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+    except ImportError:
+        return False
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
+    for name, folder in runs.items():
+        losses = [(entry["update"], entry["loss"]) for entry in folder.entries("train")]
+        valid = [
+            (entry["update"], entry["perplexity"]) for entry in folder.entries("valid") if "weights" not in entry
+        ]
+        if losses:
+            left.plot(*zip(*losses, strict=True), label=name, linewidth=1)
+        if valid:
+            (line,) = right.plot(*zip(*valid, strict=True), marker=".", label=name)
+            best = min(valid, key=lambda point: point[1])
+            right.annotate(
+                f"{best[1]:.2f}", best, textcoords="offset points", xytext=(0, -14), color=line.get_color()
+            )
+    left.set(xlabel="updates", ylabel="training loss a token (smoothed labels)")
+    right.set(xlabel="updates", ylabel="validation perplexity", yscale="log")
+    for panel in (left, right):
+        panel.grid(alpha=0.3)
+        if panel.get_legend_handles_labels()[1]:
+            panel.legend(fontsize="small")
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, dpi=120, format="png")
+    pyplot.close(figure)
+    return True

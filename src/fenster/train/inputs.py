@@ -1,0 +1,125 @@
+"""A batch as tensors, as it is or padded to one of a few shapes so that CUDA graphs can be replayed.
+
+Padding is whole sequences of `<pad>` behind the real ones, which attend only to themselves and whose targets do not
+count in the loss; real tokens get exactly the numbers they would get without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from fenster.batch import Batch, PackedSide
+from fenster.model.packed import Packed
+from fenster.tokenize import PAD_ID
+
+
+@dataclass(frozen=True)
+class Inputs:
+    source_ids: Tensor  # [S]
+    target_ids: Tensor  # [T]
+    source: Packed
+    target: Packed
+    tokens: int  # real target tokens
+    batch: Batch  # where it came from
+
+    @classmethod
+    def of(cls, batch: Batch, unit: int | None = None) -> Inputs:
+        """On the CPU; with `unit`, padded so that few shapes occur: token counts to multiples of it."""
+        source, target = batch.source, batch.target
+        tokens = target.tokens
+        if unit is None:
+            return cls(_ids(source), _ids(target), Packed.of(source), Packed.of(target), tokens, batch)
+        sides, reach = (source, target), [_power(side.longest) for side in (source, target)]
+        room = [_room(side.tokens, unit) for side in sides]
+        # As many padding sequences on both sides, none longer than a real one may be.
+        while (count := max(-(-r // most) for r, most in zip(room, reach, strict=True))) > min(room):
+            room = [r + unit if r < count else r for r in room]
+        source, target = (_extended(side, r, count) for side, r in zip(sides, room, strict=True))
+        sequences = _power(len(batch) + count)
+        sentences = _power(int(max(np.diff(side.start_offsets).max() for side in (source, target))))
+        return cls(
+            _ids(source),
+            _ids(target),
+            _fixed(Packed.of(source), sequences, sentences, reach[0]),
+            _fixed(Packed.of(target), sequences, sentences, reach[1]),
+            tokens,
+            batch,
+        )
+
+    @property
+    def shape(self) -> tuple[object, ...]:
+        """The same for inputs that one graph can serve."""
+        sides = (self.source, self.target)
+        return tuple(part for side in sides for part in (side.tokens, tuple(side.starts.shape), side.longest))
+
+    def each(self, apply: Callable[[Tensor], Tensor]) -> Inputs:
+        return replace(
+            self,
+            source_ids=apply(self.source_ids),
+            target_ids=apply(self.target_ids),
+            source=self.source.each(apply),
+            target=self.target.each(apply),
+        )
+
+    def to(self, device: torch.device) -> Inputs:
+        return self if device.type == "cpu" else self.each(lambda x: x.to(device, non_blocking=True))
+
+    def copy_into(self, other: Inputs) -> None:
+        """Write these values over those of inputs of the same shape, elsewhere."""
+        for mine, theirs in zip(self.tensors(), other.tensors(), strict=True):
+            theirs.copy_(mine, non_blocking=True)
+
+    def tensors(self) -> list[Tensor]:
+        found: list[Tensor] = []
+
+        def keep(x: Tensor) -> Tensor:
+            found.append(x)
+            return x
+
+        self.each(keep)
+        return found
+
+
+def _ids(side: PackedSide) -> Tensor:
+    return torch.from_numpy(side.ids.astype(np.int64))
+
+
+def _power(number: int) -> int:
+    return 1 << (number - 1).bit_length()
+
+
+def _room(tokens: int, unit: int) -> int:
+    """Padding tokens up to the next multiple, at least one."""
+    return unit - tokens % unit
+
+
+def _extended(side: PackedSide, room: int, count: int) -> PackedSide:
+    """`count` sequences of one sentence each behind the others, `room` tokens in all."""
+    lengths = np.full(count, room // count)
+    lengths[: room % count] += 1
+    starts = np.stack([np.zeros_like(lengths), lengths], 1).flatten()
+    return PackedSide(
+        np.concatenate([side.ids, np.full(room, PAD_ID, np.int32)]),
+        np.concatenate([side.offsets, side.offsets[-1] + np.cumsum(lengths)]).astype(np.int32),
+        np.concatenate([side.sentence, np.zeros(room, np.int32)]),
+        np.concatenate([side.starts, starts]).astype(np.int32),
+        np.concatenate([side.start_offsets, side.start_offsets[-1] + 2 * np.arange(1, count + 1)]).astype(np.int32),
+    )
+
+
+def _fixed(packed: Packed, sequences: int, sentences: int, longest: int) -> Packed:
+    """Empty sequences behind the last, repeated last starts, longest rounded up: the same meaning in fewer shapes."""
+    more, wider = sequences - packed.sequences, sentences - packed.starts.shape[1]
+    starts = torch.cat([packed.starts, packed.lengths[:, None].expand(-1, wider)], 1)
+    return replace(
+        packed,
+        offsets=F.pad(packed.offsets, (0, more), value=packed.tokens),
+        starts=F.pad(starts, (0, 0, 0, more)),
+        longest=longest,
+    )

@@ -1,0 +1,167 @@
+"""Which weights of a run are validated and kept: raw or averaged, the best so far, the mean of the last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from fenster.corpus.files import atomic_path
+from fenster.model.saved import Description, save_model
+from fenster.shards import Prepared
+from fenster.train.card import card
+from fenster.train.checkpoint import Progress
+from fenster.train.config import TrainConfig
+from fenster.train.curve import draw
+from fenster.train.engine import Engine
+from fenster.train.folder import RunFolder, versions
+from fenster.train.journal import Journal
+from fenster.train.validate import Validation, Validator
+
+Weights = dict[str, Tensor]
+
+
+class Models:
+    def __init__(self, config: TrainConfig, folder: RunFolder, data: Prepared, engine: Engine) -> None:
+        self._config, self._folder, self._data, self._engine = config, folder, data, engine
+
+    def validated_weights(self) -> Weights:
+        """The moving average where there is one, else the weights as they are."""
+        engine = self._engine
+        return engine.ema if engine.ema is not None else {n: p.detach() for n, p in engine.parameters.items()}
+
+    @contextmanager
+    def using(self, weights: Weights) -> Iterator[None]:
+        """The model with other weights for a while. They are copied over its own, so that whatever holds on to those
+        (graphs, the optimizer) finds them again."""
+        own = {name: p.detach() for name, p in self._engine.parameters.items()}
+        if all(weights[name] is own[name] or weights[name].data_ptr() == own[name].data_ptr() for name in own):
+            yield
+            return
+        kept = {name: tensor.clone() for name, tensor in own.items()}
+        try:
+            for name, tensor in own.items():
+                tensor.copy_(weights[name])
+            yield
+        finally:
+            for name, tensor in own.items():
+                tensor.copy_(kept[name])
+
+    def validate(self, validator: Validator, weights: Weights | None = None) -> Validation:
+        with self.using(weights or self.validated_weights()):
+            return validator.run(self._engine.model, self._engine.autocast)
+
+    def keep(self, progress: Progress, result: Validation, better: bool) -> None:
+        """After a validation: the model folder if this is the best, a snapshot if an average will be made."""
+        weights = self.validated_weights()
+        if better:
+            self._save(weights, progress.update, result, "best validation perplexity")
+        last = self._config.average.last
+        if last is not None:
+            with atomic_path(self._snapshot(progress.update)) as temporary:
+                save_file({name: tensor.contiguous() for name, tensor in weights.items()}, temporary)
+            for old in sorted(self._folder.snapshots.glob("update-*.safetensors"))[:-last]:
+                old.unlink()
+
+    def finish(self, validator: Validator, journal: Journal, update: int) -> None:
+        """At the end of a run: the last weights if they were never validated, then the average if one is wanted.
+
+        All processes call this, since they validate together.
+        """
+        entries = self._folder.entries("valid")
+        if not entries or entries[-1]["update"] != update:
+            result = self.validate(validator)
+            self._consider(result, self.validated_weights(), update, "last weights", journal)
+        if self._config.average.last is None:
+            return
+        self._engine.world.wait()
+        paths = [
+            path for path in sorted(self._folder.snapshots.glob("update-*.safetensors")) if _number(path) <= update
+        ]
+        if len(paths) < 2:
+            journal.say(f"no average: {len(paths)} validation(s) are not enough")
+            return
+        mean = average([load_file(path, str(self._engine.world.device)) for path in paths])
+        text = f"mean of {len(paths)} validations"
+        self._consider(self.validate(validator, mean), mean, update, text, journal)
+
+    def _consider(self, result: Validation, weights: Weights, update: int, text: str, journal: Journal) -> None:
+        best = min((entry["perplexity"] for entry in self._folder.entries("valid")), default=None)
+        better = best is None or result.perplexity < best
+        entry = {
+            "kind": "valid",
+            "update": update,
+            "perplexity": result.perplexity,
+            "perplexity_inside": result.perplexity_inside,
+            "tokens": result.tokens,
+            "sentences": result.sentences,
+            "best": better,
+            "waiting": 0,
+            "weights": text,
+        }
+        self._engine.world.wait()  # all have looked at the log before it grows
+        journal.say(f"{text}: valid perplexity {result.perplexity:.4f}" + (", taken" if better else ", not taken"))
+        journal.write(entry)
+        if better and self._engine.world.main:
+            self._save(weights, update, result, text)
+
+    def draw(self, journal: Journal) -> None:
+        """The loss curve, where matplotlib is installed."""
+        if not self._engine.world.main:
+            return
+        drawn = draw({self._config.system: self._folder}, self._folder.curve)
+        if not drawn:
+            journal.say("no loss curve drawn: pip install matplotlib")
+
+    def data_record(self) -> dict[str, Any]:
+        manifest = self._data.manifest
+        return {
+            "folder": str(self._config.data),
+            "fingerprint": manifest.fingerprint,
+            "tokenizer_sha256": manifest.tokenizer_sha256,
+            "inputs": [record.model_dump(mode="json") for record in manifest.inputs],
+        }
+
+    def _snapshot(self, update: int) -> Path:
+        return self._folder.snapshots / f"update-{update:08d}.safetensors"
+
+    def _save(self, weights: Weights, update: int, result: Validation, choice: str) -> None:
+        config, manifest = self._config, self._data.manifest
+        train = manifest.splits["train"]
+        training = {
+            "update": update,
+            "chosen": choice,
+            "valid_perplexity": result.perplexity,
+            "valid_perplexity_inside": result.perplexity_inside,
+            "pairs": train.sentences,
+            "documents": train.documents,
+            "target_tokens": train.target_tokens,
+            "data": self.data_record(),
+            "versions": versions(),
+            "config": config.model_dump(mode="json"),
+        }
+        description = Description(
+            model=config.model,
+            vocab_size=manifest.vocab_size,
+            ratio=manifest.train_ratio.macro,
+            context=config.context,
+            system=config.system,
+            licence=config.card.licence,
+            training=training,
+        )
+        text = card(description, config.card.note)
+        save_model(self._folder.model, description, weights, self._data.tokenizer, text)
+
+
+def average(models: list[Weights]) -> Weights:
+    """The mean of several sets of weights."""
+    return {name: torch.stack([model[name] for model in models]).mean(0) for name in models[0]}
+
+
+def _number(path: Path) -> int:
+    return int(path.stem.rsplit("-", 1)[1])

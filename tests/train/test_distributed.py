@@ -1,0 +1,84 @@
+"""Two processes over gloo, started as a user would, do what one does."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from fenster.train import checkpoint
+from fenster.train.folder import RunFolder
+from fenster.train.loop import train
+from tests.train.conftest import make
+
+TOLERANCE = 1e-4  # relative; sums are made in another order
+
+
+def start(settings: dict[str, Any], folder: Path, processes: int = 2) -> subprocess.Popen[str]:
+    path = folder / "config.yaml"
+    path.write_text(yaml.safe_dump(make(settings).model_dump(mode="json")))
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
+    return subprocess.Popen(
+        [*launch, "-m", "fenster", "train", str(path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+
+
+@pytest.mark.parametrize("context", [{"kind": "document"}, {"kind": "sentence"}], ids=["document", "sentence"])
+def test_two_processes_give_the_loss_curve_of_one(
+    settings: dict[str, Any], tmp_path: Path, context: dict[str, Any]
+) -> None:
+    settings |= {"context": context, "stop": {"updates": 30, "patience": None}, "valid": {"every": 10}}
+    settings |= {"optimizer": {"warmup": 10, "rate": 2e-3, "batches": 4}}
+    train(make(settings))
+    alone = RunFolder(settings["output"])
+    settings["output"] = tmp_path / "two"
+    process = start(settings, tmp_path)
+    told, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, told
+    both = RunFolder(tmp_path / "two")
+    for kind, keys in (
+        ("train", ("loss", "norm", "tokens", "epoch")),
+        ("valid", ("perplexity", "tokens", "sentences")),
+    ):
+        ours, theirs = both.entries(kind), alone.entries(kind)
+        assert [entry["update"] for entry in ours] == [entry["update"] for entry in theirs]
+        for a, b in zip(ours, theirs, strict=True):
+            for key in keys:
+                assert a[key] == pytest.approx(b[key], rel=TOLERANCE), f"{key} at update {a['update']}"
+    assert told.count("update 30  stop") == 1, "only one process talks"
+    state = checkpoint.read_state(checkpoint.found(both.checkpoints)[-1])
+    assert state.progress.epoch == checkpoint.read_state(checkpoint.found(alone.checkpoints)[-1]).progress.epoch
+
+    # And one process can go on with what two began.
+    train(make(settings, stop={"updates": 33, "patience": None}))
+    assert both.entries("train")[-1]["update"] == 33
+
+
+def test_a_signal_stops_all_processes_at_the_same_update(settings: dict[str, Any], tmp_path: Path) -> None:
+    settings |= {"stop": {"updates": 100_000}, "optimizer": {"batches": 2}, "valid": {"every": 100_000}}
+    process = start(settings, tmp_path)
+    folder = RunFolder(settings["output"])
+    began = time.monotonic()
+    while not folder.entries("train"):
+        assert time.monotonic() - began < 60 and process.poll() is None
+        time.sleep(0.1)
+    process.send_signal(signal.SIGTERM)
+    told, _ = process.communicate(timeout=60)
+    assert "stopped by SIGTERM" in told
+    assert checkpoint.found(folder.checkpoints)
+
+
+def test_batches_that_cannot_be_shared(settings: dict[str, Any], tmp_path: Path) -> None:
+    process = start(settings, tmp_path)
+    told, _ = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert "optimizer.batches is 1, and 2 processes share them" in told and "--set optimizer.batches=2" in told

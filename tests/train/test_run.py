@@ -1,0 +1,301 @@
+"""A run: what it writes, how it ends, how it goes on."""
+
+import json
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import yaml
+from safetensors.torch import load_file
+
+from fenster.errors import ConfigError, FensterError, InputError
+from fenster.model.saved import load_model
+from fenster.shards import Prepared
+from fenster.train import checkpoint
+from fenster.train.engine import Engine
+from fenster.train.folder import RunFolder
+from fenster.train.loop import train
+from tests.train.conftest import make
+
+TIMES = ("seconds", "tokens_per_second")
+
+
+def curve(folder: Path) -> list[dict[str, Any]]:
+    """The log without times and starts: what must not depend on interruptions."""
+    kept = [entry for entry in RunFolder(folder).entries() if entry["kind"] != "start"]
+    return [{key: value for key, value in entry.items() if key not in TIMES} for entry in kept]
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    return load_file(checkpoint.found(folder / "checkpoints")[-1] / "model.safetensors")
+
+
+def assert_same_run(one: Path, other: Path) -> None:
+    assert curve(one) == curve(other)
+    a, b = weights(one), weights(other)
+    assert a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+    best_a, best_b = (load_file(folder / "model" / "weights.safetensors") for folder in (one, other))
+    assert all(torch.equal(best_a[name], best_b[name]) for name in best_a)
+
+
+def test_a_run_leaves_a_whole_record(settings: dict[str, Any], toy: Prepared) -> None:
+    outcome = train(make(settings, log={"every": 3, "probe": 6}, card={"licence": "CC0", "note": "Made up."}))
+    folder = RunFolder(outcome.folder)
+    assert outcome.stopped is None and outcome.progress.update == 12
+    assert outcome.progress.finished == "after 12 updates (stop.updates)"
+    assert [entry["update"] for entry in folder.entries("train")] == [3, 6, 9, 12]
+    assert [entry["update"] for entry in folder.entries("valid")] == [5, 10, 12]
+    assert [entry["update"] for entry in folder.entries("probe")] == [6, 12]
+    losses = [entry["loss"] for entry in folder.entries("train")]
+    assert losses[-1] < losses[0] and all(math.isfinite(loss) for loss in losses)
+    record = json.loads(folder.record.read_text())
+    assert record["data"]["fingerprint"] == toy.manifest.fingerprint
+    assert record["packages"]["torch"] == torch.__version__.split("+")[0] or record["packages"]["torch"]
+    assert folder.read_config()["model"]["width"] == 32
+    assert folder.curve.stat().st_size > 1000
+    saved = load_model(folder.model)
+    assert saved.description.training["valid_perplexity"] == min(e["perplexity"] for e in folder.entries("valid"))
+    card = (folder.model / "README.md").read_text()
+    assert "Made up." in card and "CC0" in card and "window attention, w = 6" in card
+    assert not list(outcome.folder.glob("**/.*partial*"))
+
+
+def test_the_same_call_again_does_nothing_and_a_higher_limit_goes_on(
+    settings: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train(make(settings))
+    before = curve(settings["output"])
+    train(make(settings))
+    assert "finished already, after 12 updates" in capsys.readouterr().err
+    assert curve(settings["output"]) == before
+    train(make(settings, stop={"updates": 20, "patience": None}))
+    straight = {**settings, "output": tmp_path / "straight"}
+    train(make(straight, stop={"updates": 20, "patience": None}))
+    a, b = weights(settings["output"]), weights(tmp_path / "straight")
+    assert all(torch.equal(a[name], b[name]) for name in a)
+
+
+RUNNER = """
+import json, sys, torch
+torch.set_num_threads(1)
+from fenster.config import check
+from fenster.train.config import TrainConfig
+from fenster.train.loop import train
+outcome = train(check(json.loads(sys.argv[1]), TrainConfig))
+sys.exit(0 if outcome.stopped is None else 128 + outcome.stopped)
+"""
+
+
+def start(settings: dict[str, Any]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", RUNNER, json.dumps(settings, default=str)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+
+
+def test_killed_at_random_moments_the_run_is_the_same(settings: dict[str, Any], tmp_path: Path) -> None:
+    """kill -9 during start, updates, validation and checkpoints, again and again, until one attempt comes through."""
+    settings |= {
+        "stop": {"updates": 240, "patience": None},
+        "valid": {"every": 20},
+        "checkpoint": {"every": 7},
+        "average": {"ema": 0.9, "last": 3},
+    }
+    straight = {**settings, "output": tmp_path / "straight"}
+    assert start(straight).wait(timeout=120) == 0
+    rng = random.Random(3)
+    kills, resumed = 0, 0
+    while True:
+        process = start(settings)
+        began, patience = time.monotonic(), rng.uniform(0.2, 3.0)
+        checkpoints = settings["output"] / "checkpoints"
+        known = set(checkpoint.found(checkpoints))
+        if kills < 5:
+            # Wait until this attempt has come further than the last, then strike at some moment after that.
+            while process.poll() is None and set(checkpoint.found(checkpoints)) <= known:
+                assert time.monotonic() - began < 60
+                time.sleep(0.01)
+            time.sleep(0.1 * patience)
+            process.kill()
+            resumed += bool(known)
+        code = process.wait(timeout=120)
+        if code == 0:
+            break
+        assert code == -signal.SIGKILL
+        kills += 1
+    assert kills >= 2 and resumed >= 1, "the run was over before it could be killed: make it longer"
+    assert_same_run(settings["output"], tmp_path / "straight")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_is_a_clean_stop(settings: dict[str, Any], number: signal.Signals) -> None:
+    settings |= {"stop": {"updates": 100_000}, "checkpoint": {"every": 100_000}, "valid": {"every": 100_000}}
+    process = start(settings)
+    folder = RunFolder(settings["output"])
+    began = time.monotonic()
+    while not folder.entries("train"):
+        assert time.monotonic() - began < 60 and process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(number)
+    assert process.wait(timeout=60) == 128 + number
+    (place,) = checkpoint.found(folder.checkpoints)
+    assert checkpoint.read_state(place).progress.update >= 3
+
+
+def test_a_second_process_is_refused(settings: dict[str, Any]) -> None:
+    folder = RunFolder(settings["output"])
+    with folder.locked():
+        assert folder.running()
+        with pytest.raises(FensterError, match="another process is training here"):
+            train(make(settings))
+    assert not folder.running()
+
+
+def test_other_settings_are_refused_with_their_keys(settings: dict[str, Any]) -> None:
+    train(make(settings))
+    with pytest.raises(ConfigError, match="other settings") as told:
+        train(make(settings, seed=5, optimizer={"warmup": 11, "rate": 2e-3}))
+    assert "optimizer.warmup: 10 -> 11" in str(told.value) and "seed: 1 -> 5" in str(told.value)
+    train(make(settings, log={"every": 1}, checkpoint={"every": 2}))  # these change no number
+
+
+def test_other_data_is_refused(settings: dict[str, Any]) -> None:
+    train(make(settings))
+    (place,) = checkpoint.found(settings["output"] / "checkpoints")
+    state = json.loads((place / "state.json").read_text())
+    (place / "state.json").write_text(json.dumps({**state, "fingerprint": "0" * 64}))
+    with pytest.raises(InputError, match="trained on other data"):
+        train(make(settings))
+
+
+@pytest.mark.parametrize("name", ["state.json", "model.safetensors", "optimizer.safetensors"])
+def test_a_damaged_checkpoint_is_named(settings: dict[str, Any], name: str) -> None:
+    train(make(settings))
+    (place,) = checkpoint.found(settings["output"] / "checkpoints")
+    (place / name).write_bytes(b"{ not what it was")
+    with pytest.raises(InputError, match=r"update-00000012.*damaged checkpoint") as told:
+        train(make(settings, stop={"updates": 13}))
+    assert "remove this folder" in str(told.value)
+
+
+def test_updates_that_are_not_a_number_are_skipped_and_counted(
+    settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One bad batch changes no weight; the run goes on."""
+    step, seen = Engine._plain_step, []
+
+    def bad(self: Engine, inputs: Any) -> None:
+        step(self, inputs)
+        seen.append(1)
+        if len(seen) in (2, 5):
+            next(iter(self.parameters.values())).grad.fill_(math.nan)  # type: ignore[union-attr]
+
+    monkeypatch.setattr(Engine, "_plain_step", bad)
+    outcome = train(make(settings))
+    assert outcome.progress.skipped == 2
+    log = RunFolder(outcome.folder).entries("train")
+    assert [entry["skipped"] for entry in log] == [1, 2, 2, 2]
+    assert all(math.isfinite(entry["loss"]) for entry in log)
+    assert all(torch.isfinite(tensor).all() for tensor in weights(outcome.folder).values())
+
+
+def test_many_bad_updates_in_a_row_stop_with_advice(
+    settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = Engine._plain_step
+
+    def bad(self: Engine, inputs: Any) -> None:
+        step(self, inputs)
+        self._sums += math.nan
+        for parameter in self.parameters.values():
+            parameter.grad.fill_(math.inf)  # type: ignore[union-attr]
+
+    monkeypatch.setattr(Engine, "_plain_step", bad)
+    with pytest.raises(FensterError, match=r"gradient of 6 updates in a row") as told:
+        train(make(settings, optimizer={"bad_updates": 4}))
+    assert "optimizer.rate" in str(told.value)
+
+
+def test_out_of_memory_names_the_batch(settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Engine, inputs: Any) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(Engine, "_plain_step", full)
+    with pytest.raises(FensterError, match=r"out of memory at update 1, in a batch of \d+ examples") as told:
+        train(make(settings))
+    assert "batch.tokens (now 600)" in str(told.value) and "checkpointing: true" in str(told.value)
+
+
+def test_early_stopping(settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    settings |= {"optimizer": {"rate": 1e-12}, "valid": {"every": 2}, "stop": {"updates": 100, "patience": 3}}
+    outcome = train(make(settings, seed=4))
+    assert outcome.progress.finished is not None and "without a better perplexity" in outcome.progress.finished
+    assert outcome.progress.update < 40
+
+
+@pytest.mark.parametrize("stop", [{"epochs": 2}, {"minutes": 0.02}])
+def test_other_limits(settings: dict[str, Any], stop: dict[str, Any]) -> None:
+    outcome = train(make(settings, stop={"updates": None, "patience": None, **stop}))
+    assert outcome.progress.finished is not None and next(iter(stop)) in outcome.progress.finished
+    if "epochs" in stop:
+        assert (outcome.progress.epoch, outcome.progress.batch) == (2, 0)
+
+
+def test_averages(settings: dict[str, Any]) -> None:
+    train(make(settings, average={"ema": 0.5, "last": 2}))
+    folder = RunFolder(settings["output"])
+    snapshots = sorted(folder.snapshots.iterdir())
+    assert [path.stem for path in snapshots] == ["update-00000005", "update-00000010"]
+    place = checkpoint.found(folder.checkpoints)[-1]
+    ema, raw = load_file(place / "ema.safetensors"), load_file(place / "model.safetensors")
+    assert any(not torch.equal(ema[name], raw[name]) for name in raw)
+    mean = [entry for entry in folder.entries("valid") if entry.get("weights") == "mean of 2 validations"]
+    assert len(mean) == 1
+    if mean[0]["best"]:
+        first, second = map(load_file, snapshots)
+        kept = load_file(folder.model / "weights.safetensors")
+        for name in kept:
+            torch.testing.assert_close(kept[name], (first[name] + second[name]) / 2)
+
+
+def test_accumulated_batches_are_one_large_batch(settings: dict[str, Any], tmp_path: Path) -> None:
+    """Gradients are normalised by the tokens of all batches of an update: two halves equal the whole."""
+    settings |= {"model": {**settings["model"], "dropout": 0.0}, "log": {"every": 1}, "stop": {"updates": 1}}
+    settings |= {"context": {"kind": "sentence"}, "batch": {"tokens": 100_000}}
+    whole = make(settings, optimizer={"clip": None, "warmup": 1, "batches": 1})
+    train(whole)
+    train(make(settings, output=tmp_path / "two", optimizer={"clip": None, "warmup": 1, "batches": 2}))
+    one, two = (RunFolder(folder).entries("train")[0] for folder in (settings["output"], tmp_path / "two"))
+    assert two["tokens"] == 2 * one["tokens"]  # the whole data set twice
+    assert two["loss"] == pytest.approx(one["loss"], rel=1e-6)
+    assert two["norm"] == pytest.approx(one["norm"], rel=1e-5)
+
+
+def test_the_rate_rises_and_falls(settings: dict[str, Any]) -> None:
+    train(make(settings, optimizer={"rate": 1e-3, "warmup": 6}, log={"every": 1}))
+    rates = [entry["rate"] for entry in RunFolder(settings["output"]).entries("train")]
+    assert rates[:6] == pytest.approx([1e-3 * n / 6 for n in range(1, 7)])
+    assert rates[6:] == pytest.approx([1e-3 * (6 / n) ** 0.5 for n in range(7, 13)])
+
+
+def test_checkpointing_changes_no_number(settings: dict[str, Any], tmp_path: Path) -> None:
+    train(make(settings))
+    train(make(settings, output=tmp_path / "again", checkpointing=True))
+    assert_same_run(settings["output"], tmp_path / "again")
+
+
+def test_configs_are_saved_as_they_can_be_read(settings: dict[str, Any]) -> None:
+    config = make(settings)
+    train(config)
+    again = yaml.safe_load((settings["output"] / "config.yaml").read_text())
+    assert make({}, **again) == config
