@@ -235,3 +235,75 @@ def memory(
 
         by_length(plot, "one training step, base model", found)
         print(f"-> {plot}")
+
+
+@app.command
+def train(
+    *,
+    device: Literal["cpu", "cuda"] | None = None,
+    lengths: Annotated[list[int], Parameter(consume_multiple=True, negative="")] | None = None,
+    tokens: int | None = None,
+    systems: Annotated[list[str], Parameter(consume_multiple=True, negative="")] | None = None,
+    seconds: float = 5,
+    compiled: Annotated[bool, Parameter(name="--compile", negative="--no-compile")] = True,
+) -> None:
+    """Training speed of the base model: a compiled `nn.Transformer` and ours, side by side.
+
+    Whole updates (forward, backward, clipping, Adam) on random tokens without padding, median time. On a GPU in
+    bfloat16, on a CPU in float32.
+
+    Examples:
+
+    ```
+    fenster bench train --device cuda
+    fenster bench train --device cpu --lengths 1024 --tokens 2048
+    ```
+
+    Parameters
+    ----------
+    device
+        A GPU where there is one, by default.
+    lengths
+        Tokens of each sequence, source and target.
+    tokens
+        Target tokens of a batch; a longer sequence is a batch of its own.
+    systems
+        Of `nn.Transformer`, `full` and `window`; all by default.
+    seconds
+        How long to measure each.
+    compiled
+        Compile the baseline (and ours on a GPU, with CUDA graphs).
+    """
+    import torch
+
+    from fenster.bench import train as bench_train
+
+    cuda = torch.cuda.is_available() if device is None else device == "cuda"
+    if cuda and not torch.cuda.is_available():
+        raise FensterError("there is no GPU here", fix="leave --device out to measure on the CPU")
+    lengths = lengths or ([32, 1024, 32768] if cuda else [32, 1024])
+    tokens = tokens or (32768 if cuda else 2048)
+    unknown = sorted(set(systems or ()) - set(bench_train.SYSTEMS))
+    if unknown:
+        raise FensterError(f"no system is called {unknown[0]!r}", expected=", ".join(bench_train.SYSTEMS))
+    chosen = systems or list(bench_train.SYSTEMS)
+    place = torch.device("cuda" if cuda else "cpu")
+    table = Table("length", "system", "target tokens/s", "ratio", "memory", "first update", box=None)
+    base: dict[int, float] = {}
+    with bar("measuring", len(chosen) * len(lengths)) as advance:
+        for system, length, cell in bench_train.run(place, lengths, tokens, chosen, seconds, compiled):
+            advance(1)
+            if cell is None:
+                table.add_row(f"{length:,}", system, "out of memory", "-", "-", "-")
+                continue
+            base.setdefault(length, cell.tokens_per_second)
+            ratio = cell.tokens_per_second / base[length]
+            row = (f"{cell.tokens_per_second:,.0f}", f"{ratio:.2f}", f"{cell.memory / 2**30:.1f} GiB")
+            table.add_row(f"{length:,}", system, *row, f"{cell.first:.1f} s")
+    Console(width=110).print(table)
+    name = torch.cuda.get_device_name() if cuda else f"{torch.get_num_threads()} CPU threads"
+    print(
+        f"base model, 15k vocabulary, batches of {tokens:,} target tokens, "
+        f"{'bfloat16' if cuda else 'float32'}, {'compiled' if compiled else 'not compiled'}, {name}, "
+        f"torch {torch.__version__}; ratio: to the first system of the same length"
+    )

@@ -1,0 +1,80 @@
+"""The fast ways of the engine give the losses of the plain one."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from fenster.context import AdjacentContext, ContextConfig, DocumentContext, ExampleIndex, SentenceContext
+from fenster.loader import Loader
+from fenster.model import Transformer
+from fenster.sampler import BatchConfig, Sampler
+from fenster.shards import Prepared
+from fenster.train.engine import Engine
+from fenster.train.inputs import Inputs
+from fenster.train.world import World
+from tests.train.conftest import make
+
+SYSTEMS: dict[str, tuple[ContextConfig, dict[str, Any]]] = {
+    "sentence": (SentenceContext(), {"attention": {"kind": "full"}}),
+    "concat": (AdjacentContext(), {"attention": {"kind": "full"}}),
+    "lst": (DocumentContext(), {"attention": {"kind": "lst"}}),
+    "window": (DocumentContext(), {"attention": {"kind": "window", "window": 8}, "positions": "relative"}),
+}
+
+
+def losses(
+    toy: Prepared, settings: dict[str, Any], system: str, updates: int, device: str, dropout: float = 0.0, **more: Any
+) -> list[float]:
+    context, model_settings = SYSTEMS[system]
+    size = {"encoder_layers": 2, "decoder_layers": 2, "width": 128, "ffn": 256, "heads": 2, "dropout": dropout}
+    batch = {"tokens": 1024}
+    config = make(settings, context=context, model={**size, **model_settings}, batch=batch, device=device, **more)
+    torch.manual_seed(0)
+    model = Transformer(config.model, toy.manifest.vocab_size).to(device).train()
+    engine = Engine(model, config, World(0, 1, torch.device(device)))
+    sampler = Sampler(ExampleIndex.build(toy.split("train"), context), BatchConfig(**batch))
+    found = []
+    for number, step in zip(range(1, updates + 1), Loader(sampler).steps(), strict=False):
+        inputs = Inputs.of(step.batch, engine.unit)
+        engine.update(number, [inputs], inputs.tokens)
+        reading = engine.read()
+        found.append(reading.nll / reading.tokens)
+    return found
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA graphs need a GPU")
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_compiled_graphs_train_like_the_plain_model(toy: Prepared, settings: dict[str, Any], system: str) -> None:
+    plain = losses(toy, settings, system, 40, "cuda", compile="off", graphs="off")
+    fast = losses(toy, settings, system, 40, "cuda", compile="on", graphs="on")
+    wide = losses(toy, settings, system, 40, "cuda", compile="off", graphs="off", precision="float32")
+    assert fast == pytest.approx(plain, rel=0.02)
+    assert fast == pytest.approx(wide, rel=0.02)
+    assert fast[-1] < 0.8 * fast[0]
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA graphs need a GPU")
+def test_dropout_differs_from_update_to_update_in_a_graph(toy: Prepared, settings: dict[str, Any]) -> None:
+    """And does not depend on what ran before: the same seed and update give the same loss."""
+    settings = {**settings, "optimizer": {"rate": 1e-9}}
+    first, again = (losses(toy, settings, "window", 60, "cuda", dropout=0.3, graphs="on") for _ in range(2))
+    assert first == again
+    assert len(set(first)) == len(first)
+
+
+def test_padded_shapes_train_like_plain_ones(toy: Prepared, settings: dict[str, Any]) -> None:
+    """What graphs need, tested where there is no GPU: the engine on padded inputs."""
+    plain = losses(toy, settings, "window", 6, "cpu")
+    unit = Engine.__init__
+
+    def padded(self: Engine, *args: Any) -> None:
+        unit(self, *args)
+        self.unit = 128
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Engine, "__init__", padded)
+        fixed = losses(toy, settings, "window", 6, "cpu")
+    assert fixed == pytest.approx(plain, rel=1e-5)
+    assert np.isfinite(fixed).all()
