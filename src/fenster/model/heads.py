@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from fenster.model.compute import attend
 from fenster.model.pattern import Pattern, Relative
 from fenster.model.precision import widened
-from fenster.model.probe import Probe
+from fenster.model.probe import Spot
 from fenster.model.state import CrossState, Moment, SelfState, View
 
 
@@ -38,12 +38,10 @@ class Heads(nn.Module):
     def relative(self) -> Relative | None:
         return None if self.table is None else Relative(self.table)
 
-    def _attend(
-        self, q: Tensor, k: Tensor, v: Tensor, patterns: Sequence[Pattern], name: str, probe: Probe | None
-    ) -> Tensor:
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, patterns: Sequence[Pattern], spot: Spot | None) -> Tensor:
         """[T, width] from heads [·, H, D]."""
-        if probe is not None:
-            probe.record(name, q, k, patterns, self.relative)
+        if spot is not None:
+            spot.record(q, k, patterns, self.relative)
         contexts = [attend(self.compute, q, k, v, pattern, self.relative) for pattern in patterns]
         return self._joined(contexts)
 
@@ -75,9 +73,9 @@ class SelfHeads(Heads):
         super().__init__(width, heads, branches, reach, compute)
         self.qkv = _projection(width, 3)
 
-    def forward(self, x: Tensor, patterns: Sequence[Pattern], name: str, probe: Probe | None = None) -> Tensor:
+    def forward(self, x: Tensor, patterns: Sequence[Pattern], spot: Spot | None = None) -> Tensor:
         q, k, v = map(self._split, self.qkv(x).chunk(3, -1))
-        return self._attend(q, k, v, patterns, name, probe)
+        return self._attend(q, k, v, patterns, spot)
 
     def step(self, x: Tensor, state: SelfState, now: Moment) -> tuple[Tensor, SelfState]:
         """One token [N, width] for each hypothesis; also the state with it."""
@@ -94,11 +92,9 @@ class CrossHeads(Heads):
         self.q = _projection(width, 1)
         self.kv = _projection(width, 2)
 
-    def forward(
-        self, x: Tensor, memory: Tensor, patterns: Sequence[Pattern], name: str, probe: Probe | None = None
-    ) -> Tensor:
+    def forward(self, x: Tensor, memory: Tensor, patterns: Sequence[Pattern], spot: Spot | None = None) -> Tensor:
         k, v = self.remember(memory)
-        return self._attend(self._split(self.q(x)), k, v, patterns, name, probe)
+        return self._attend(self._split(self.q(x)), k, v, patterns, spot)
 
     def remember(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Keys and values [S, H, D] of the encoded source."""

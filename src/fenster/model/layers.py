@@ -11,7 +11,7 @@ from fenster.model.attention import Patterns, Variant
 from fenster.model.config import ModelConfig
 from fenster.model.dropout import Dropout
 from fenster.model.heads import CrossHeads, SelfHeads
-from fenster.model.probe import Probe
+from fenster.model.probe import Spot
 from fenster.model.state import CrossState, Moment, SelfState
 
 
@@ -53,8 +53,8 @@ class EncoderLayer(nn.Module):
         self.ffn = FeedForward(config)
         self.around_attention, self.around_ffn = Residual(config), Residual(config)
 
-    def forward(self, x: Tensor, patterns: Patterns, name: str, probe: Probe | None) -> Tensor:
-        x = self.around_attention(x, lambda y: self.attention(y, patterns.encoder, f"{name}.self", probe))
+    def forward(self, x: Tensor, patterns: Patterns, spot: Spot | None) -> Tensor:
+        x = self.around_attention(x, lambda y: self.attention(y, patterns.encoder, spot and spot.at("self")))
         out: Tensor = self.around_ffn(x, self.ffn)
         return out
 
@@ -67,9 +67,9 @@ class DecoderLayer(nn.Module):
         self.ffn = FeedForward(config)
         self.around_attention, self.around_cross, self.around_ffn = (Residual(config) for _ in range(3))
 
-    def forward(self, x: Tensor, memory: Tensor, patterns: Patterns, name: str, probe: Probe | None) -> Tensor:
-        x = self.around_attention(x, lambda y: self.attention(y, patterns.decoder, f"{name}.self", probe))
-        x = self.around_cross(x, lambda y: self.cross(y, memory, patterns.cross, f"{name}.cross", probe))
+    def forward(self, x: Tensor, memory: Tensor, patterns: Patterns, spot: Spot | None) -> Tensor:
+        x = self.around_attention(x, lambda y: self.attention(y, patterns.decoder, spot and spot.at("self")))
+        x = self.around_cross(x, lambda y: self.cross(y, memory, patterns.cross, spot and spot.at("cross")))
         out: Tensor = self.around_ffn(x, self.ffn)
         return out
 

@@ -17,6 +17,21 @@ from fenster.model.compute.reference import weights
 from fenster.model.pattern import Pattern, Relative
 
 
+@dataclass(frozen=True)
+class Spot:
+    """A probe held to one place of the network. Layers get None where nobody looks, and no names either: a name would
+    make each layer a program of its own for torch.compile."""
+
+    probe: Probe
+    name: str
+
+    def at(self, part: str) -> Spot:
+        return Spot(self.probe, f"{self.name}.{part}")
+
+    def record(self, q: Tensor, k: Tensor, patterns: Sequence[Pattern], relative: Relative | None) -> None:
+        self.probe.record(self.name, q, k, patterns, relative)
+
+
 @dataclass
 class Probe:
     """Collects, by module name such as `decoder.3.cross`, per head:

@@ -24,7 +24,7 @@ from fenster.model.layers import DecoderLayer, EncoderLayer
 from fenster.model.packed import Packed
 from fenster.model.position import sinusoids
 from fenster.model.precision import narrowed
-from fenster.model.probe import Probe
+from fenster.model.probe import Probe, Spot
 from fenster.model.state import CrossState, Moment, SelfState
 from fenster.tokenize import BOS_ID, PAD_ID
 
@@ -108,7 +108,7 @@ class Transformer(nn.Module):
         memory = self.encode(source_ids, source, patterns, probe)
         x = self._embed(shifted(target_ids, target), target.position)
         for number, layer in enumerate(self.decoder):
-            x = self._run(layer, x, memory, patterns, f"decoder.{number}", probe)
+            x = self._run(layer, x, memory, patterns, probe and Spot(probe, f"decoder.{number}"))
         out: Tensor = self.decoder_norm(x)
         return out
 
@@ -119,7 +119,7 @@ class Transformer(nn.Module):
         patterns = patterns or Patterns(self.variant.encoder(source), (), ())
         x = self._embed(source_ids, source.position)
         for number, layer in enumerate(self.encoder):
-            x = self._run(layer, x, patterns, f"encoder.{number}", probe)
+            x = self._run(layer, x, patterns, probe and Spot(probe, f"encoder.{number}"))
         out: Tensor = self.encoder_norm(x)
         return out
 

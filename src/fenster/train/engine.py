@@ -10,8 +10,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import NamedTuple
 
@@ -89,8 +89,7 @@ class Engine:
 
     def update(self, number: int, batches: Sequence[Inputs], tokens: int) -> None:
         """Update `number` (from 1) on this process' batches; `tokens` are the target tokens of all processes."""
-        on_stream = nullcontext() if self._stream is None else torch.cuda.stream(self._stream)
-        with on_stream:
+        with self._own_stream():
             self._sums.zero_()
             for place, inputs in enumerate(batches):
                 torch.manual_seed(self._dropout_seed(number, place))
@@ -99,6 +98,18 @@ class Engine:
                 with quiet:
                     self._step(inputs)
             self._apply(number, tokens)
+
+    @contextmanager
+    def _own_stream(self) -> Iterator[None]:
+        """Graphs must be captured on a stream of their own; whoever comes before and after waits for it."""
+        if self._stream is None:
+            yield
+            return
+        around = torch.cuda.current_stream()
+        self._stream.wait_stream(around)
+        with torch.cuda.stream(self._stream):
+            yield
+        around.wait_stream(self._stream)
 
     def read(self) -> Reading:
         """Sums since the last reading; waits for the device."""
