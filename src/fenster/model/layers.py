@@ -7,6 +7,7 @@ from collections.abc import Callable
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from fenster.model import fused
 from fenster.model.attention import Patterns, Variant
 from fenster.model.config import ModelConfig
 from fenster.model.dropout import Dropout
@@ -25,6 +26,9 @@ class Residual(nn.Module):
         self.pre = config.norm == "pre"
 
     def forward(self, x: Tensor, inside: Callable[[Tensor], Tensor]) -> Tensor:
+        if not self.pre and fused.available(x):
+            p = self.dropout.p if self.training else 0.0
+            return fused.residual_norm(x, inside(x), self.norm.weight, self.norm.bias, p, self.norm.eps)
         if self.pre:
             out: Tensor = x + self.dropout(inside(self.norm(x)))
         else:
@@ -42,7 +46,10 @@ class FeedForward(nn.Module):
             nn.init.zeros_(linear.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = self.down(self.dropout(F.relu(self.up(x))))
+        y: Tensor = self.up(x)
+        p = self.dropout.p if self.training else 0.0
+        y = fused.relu_dropout(y, p) if fused.available(y) else self.dropout(F.relu(y))
+        out: Tensor = self.down(y)
         return out
 
 

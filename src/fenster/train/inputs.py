@@ -36,7 +36,7 @@ class Inputs:
         if unit is None:
             return cls(_ids(source), _ids(target), Packed.of(source), Packed.of(target), tokens, batch)
         sides, reach = (source, target), [_power(side.longest) for side in (source, target)]
-        room = [_room(side.tokens, unit) for side in sides]
+        room = [-side.tokens % unit for side in sides]
         # As many padding sequences on both sides, none longer than a real one may be.
         while (count := max(-(-r // most) for r, most in zip(room, reach, strict=True))) > min(room):
             room = [r + unit if r < count else r for r in room]
@@ -94,13 +94,10 @@ def _power(number: int) -> int:
     return 1 << (number - 1).bit_length()
 
 
-def _room(tokens: int, unit: int) -> int:
-    """Padding tokens up to the next multiple, at least one."""
-    return unit - tokens % unit
-
-
 def _extended(side: PackedSide, room: int, count: int) -> PackedSide:
     """`count` sequences of one sentence each behind the others, `room` tokens in all."""
+    if not count:
+        return side
     lengths = np.full(count, room // count)
     lengths[: room % count] += 1
     starts = np.stack([np.zeros_like(lengths), lengths], 1).flatten()

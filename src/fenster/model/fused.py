@@ -1,0 +1,164 @@
+"""The element-wise parts of a layer in one pass each, on a GPU: the torch side of `fused_triton`.
+
+    residual_norm(x, h, …) = layer_norm(x + dropout(h))        relu_dropout(x, …) = dropout(relu(x))
+
+Custom operators with autograd and shape functions, as attention's; without a GPU (or Triton) layers use PyTorch's own
+functions instead. Memory for the backward pass: x + dropout(h) and two numbers a row; no masks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+try:
+    import triton
+
+    from fenster.model import fused_triton
+except ImportError:  # a torch build without Triton
+    triton = None
+
+_INTERPRETED = triton is not None and bool(triton.knobs.runtime.interpret)
+_WIDEST = 4096  # columns that a program can hold
+_BLOCK = 4096  # elements of a program without rows
+
+
+def available(x: Tensor) -> bool:
+    """Whether the kernels can and should run on `x` [rows, D]; in the interpreter only tests ask for them."""
+    return triton is not None and x.is_cuda and x.dtype != torch.float64 and x.shape[-1] <= _WIDEST
+
+
+def residual_norm(x: Tensor, h: Tensor, weight: Tensor, bias: Tensor, p: float, epsilon: float) -> Tensor:
+    """layer_norm(x + dropout(h, p)) in x's precision; sums in float32."""
+    y: Tensor = _norm(x.contiguous(), h.contiguous(), weight, bias, _seed(x), p, epsilon)[0]
+    return y
+
+
+def relu_dropout(x: Tensor, p: float) -> Tensor:
+    y: Tensor = _relu(x.contiguous(), _seed(x), p)
+    return y
+
+
+def _seed(x: Tensor) -> Tensor:
+    """Two 32-bit numbers from the device's generator, so that torch.manual_seed and CUDA graphs rule here too."""
+    return torch.randint(-(1 << 31), 1 << 31, (2,), device=x.device, dtype=torch.int32)
+
+
+def _dropping(p: float) -> dict[str, Any]:
+    return {"threshold": round(p * (1 << 31)), "scale": 1 / (1 - p)}
+
+
+def _rows(size: int) -> tuple[int, int, int]:
+    """(columns rounded up, rows of a program, warps): about 2,048 elements at a time."""
+    columns = triton.next_power_of_2(size)
+    return columns, max(1, 2048 // columns), 4 if columns <= 1024 else 8
+
+
+@torch.library.custom_op("fenster::residual_norm", mutates_args=())
+def _norm(
+    x: Tensor, h: Tensor, weight: Tensor, bias: Tensor, seed: Tensor, p: float, epsilon: float
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """(normed, x + dropout(h), mean, 1 / deviation)."""
+    rows, size = x.shape
+    y, z = torch.empty_like(x), torch.empty_like(x)
+    mean, rstd = (x.new_empty(rows, dtype=torch.float32) for _ in range(2))
+    columns, block, warps = _rows(size)
+    if rows:
+        fused_triton.norm_forward[(triton.cdiv(rows, block),)](
+            x, h, weight, bias, seed, y, z, mean, rstd, rows, epsilon=epsilon, **_dropping(p),
+            D=size, BD=columns, BR=block, DROP=p > 0, num_warps=warps,
+        )  # fmt: skip
+    return y, z, mean, rstd
+
+
+@_norm.register_fake
+def _(x: Tensor, *_: object) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    number = x.new_empty(x.shape[0], dtype=torch.float32)
+    return torch.empty_like(x), torch.empty_like(x), number, torch.empty_like(number)
+
+
+@torch.library.custom_op("fenster::residual_norm_backward", mutates_args=())
+def _norm_backward(
+    dy: Tensor, z: Tensor, weight: Tensor, seed: Tensor, mean: Tensor, rstd: Tensor, p: float
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """(dx, dh, dweight, dbias)."""
+    rows, size = z.shape
+    dx, dh = torch.empty_like(z), torch.empty_like(z)
+    columns, block, warps = _rows(size)
+    blocks = triton.cdiv(rows, block)
+    programs = max(1, min(blocks, _programs(z.device)))
+    shares = z.new_empty((2, programs, size), dtype=torch.float32)
+    fused_triton.norm_backward[(programs,)](
+        dy.contiguous(), z, weight, seed, mean, rstd, dx, dh, shares[0], shares[1], rows, blocks, programs,
+        **_dropping(p), D=size, BD=columns, BR=block, DROP=p > 0, num_warps=warps,
+    )  # fmt: skip
+    dweight, dbias = shares.sum(1).to(weight.dtype).unbind()
+    return dx, dh, dweight.clone(), dbias.clone()
+
+
+@_norm_backward.register_fake
+def _(dy: Tensor, z: Tensor, weight: Tensor, *_: object) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    return torch.empty_like(z), torch.empty_like(z), torch.empty_like(weight), torch.empty_like(weight)
+
+
+def _programs(device: torch.device) -> int:
+    """Enough to fill the device: each keeps a share of the weights' gradients."""
+    return 8 * torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 3
+
+
+def _norm_save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+    _, _, weight, _, seed, ctx.p, _ = inputs
+    _, z, mean, rstd = output
+    ctx.save_for_backward(z, weight, seed, mean, rstd)
+    ctx.mark_non_differentiable(z, mean, rstd)
+
+
+def _norm_differentiate(ctx: Any, dy: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
+    z, weight, seed, mean, rstd = ctx.saved_tensors
+    return *_norm_backward(dy, z, weight, seed, mean, rstd, ctx.p), None, None, None
+
+
+_norm.register_autograd(_norm_differentiate, setup_context=_norm_save)
+
+
+@torch.library.custom_op("fenster::relu_dropout", mutates_args=())
+def _relu(x: Tensor, seed: Tensor, p: float) -> Tensor:
+    y = torch.empty_like(x)
+    fused_triton.relu_forward[(triton.cdiv(x.numel(), _BLOCK),)](
+        x, seed, y, x.numel(), **_dropping(p), BLOCK=_BLOCK, DROP=p > 0, num_warps=8
+    )
+    return y
+
+
+@_relu.register_fake
+def _(x: Tensor, *_: object) -> Tensor:
+    return torch.empty_like(x)
+
+
+@torch.library.custom_op("fenster::relu_dropout_backward", mutates_args=())
+def _relu_backward(dy: Tensor, y: Tensor, p: float) -> Tensor:
+    dx = torch.empty_like(y)
+    fused_triton.relu_backward[(triton.cdiv(y.numel(), _BLOCK),)](
+        dy.contiguous(), y, dx, y.numel(), 1 / (1 - p), BLOCK=_BLOCK, num_warps=8
+    )
+    return dx
+
+
+@_relu_backward.register_fake
+def _(dy: Tensor, y: Tensor, p: float) -> Tensor:
+    return torch.empty_like(y)
+
+
+def _relu_save(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    ctx.p = inputs[2]
+    ctx.save_for_backward(output)
+
+
+def _relu_differentiate(ctx: Any, dy: Tensor) -> tuple[Tensor | None, ...]:
+    (y,) = ctx.saved_tensors
+    return _relu_backward(dy, y, ctx.p), None, None
+
+
+_relu.register_autograd(_relu_differentiate, setup_context=_relu_save)
