@@ -50,7 +50,8 @@ def run(
     """(system, length, measurement) as they come; None where memory did not suffice."""
     for length in lengths:
         for system in systems:
-            gc.collect()
+            update = None
+            gc.collect()  # the system before must be gone before memory is measured
             torch.compiler.reset()
             if device.type == "cuda":
                 torch.cuda.empty_cache()

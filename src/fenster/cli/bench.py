@@ -274,6 +274,7 @@ def train(
     compiled
         Compile the baseline (and ours on a GPU, with CUDA graphs).
     """
+    os.environ.setdefault("PYTORCH_ALLOC_CONF", "expandable_segments:True")  # as `fenster train` does
     import torch
 
     from fenster.bench import train as bench_train

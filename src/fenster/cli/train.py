@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -47,6 +48,8 @@ def train(
     set_
         Override a key: `--set model.dropout=0.1`; may be given several times.
     """
+    # Less fragmentation with batches of many shapes. Read when torch first meets the GPU.
+    os.environ.setdefault("PYTORCH_ALLOC_CONF", "expandable_segments:True")
     from fenster.train.config import TrainConfig
     from fenster.train.loop import train as run
 
