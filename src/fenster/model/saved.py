@@ -50,12 +50,18 @@ class Saved:
     tokenizer: Tokenizer
 
 
+def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
+    """As safetensors that others may read too: the library itself writes for the owner only."""
+    save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, path)
+    path.chmod(0o644)
+
+
 def save_model(
     folder: Path, description: Description, weights: dict[str, Tensor], tokenizer: Tokenizer, card: str
 ) -> None:
     """Write a model folder; one that is there is replaced when the new one is whole."""
     with atomic_folder(folder) as temporary:
-        save_file({name: tensor.detach().contiguous() for name, tensor in weights.items()}, temporary / _WEIGHTS)
+        write_tensors(temporary / _WEIGHTS, weights)
         tokenizer.save(temporary / _TOKENIZER)
         text = json.dumps(description.model_dump(mode="json"), indent=1, ensure_ascii=False)
         (temporary / _CONFIG).write_text(text + "\n", encoding="utf-8")

@@ -10,12 +10,13 @@ from typing import Any
 import torch
 from pydantic import ValidationError
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor
 
 from fenster.config import Config
 from fenster.corpus.files import atomic_folder
 from fenster.errors import InputError
+from fenster.model.saved import write_tensors
 from fenster.train.engine import Engine
 
 FORMAT_VERSION = 1
@@ -66,10 +67,10 @@ def save(folder: Path, state: State, engine: Engine, keep: int) -> None:
 
 def _write(place: Path, state: State, engine: Engine, meter: Tensor) -> None:
     with atomic_folder(place) as temporary:
-        save_file({n: p.detach().contiguous() for n, p in engine.parameters.items()}, temporary / "model.safetensors")
-        save_file(_optimizer_tensors(engine, meter), temporary / "optimizer.safetensors")
+        write_tensors(temporary / "model.safetensors", dict(engine.parameters))
+        write_tensors(temporary / "optimizer.safetensors", _optimizer_tensors(engine, meter))
         if engine.ema is not None:
-            save_file(engine.ema, temporary / "ema.safetensors")
+            write_tensors(temporary / "ema.safetensors", engine.ema)
         text = json.dumps(state.model_dump(mode="json"), indent=1, ensure_ascii=False)
         (temporary / _STATE).write_text(text + "\n", encoding="utf-8")
 
@@ -113,7 +114,7 @@ def restore(place: Path, engine: Engine) -> None:
 def _optimizer_tensors(engine: Engine, meter: Tensor) -> dict[str, Tensor]:
     state = engine.optimizer.state
     tensors = {
-        f"{part}.{name}": state[parameter][part].contiguous()
+        f"{part}.{name}": state[parameter][part]
         for name, parameter in engine.parameters.items()
         for part in ("exp_avg", "exp_avg_sq", "step")
     }

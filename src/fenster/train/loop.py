@@ -126,9 +126,7 @@ class Run:
             self.world.wait()
             self._introduce()
             stopped = self._train(caught)
-            if stopped is None:
-                self.models.finish(self.validator, journal, self.progress.update)
-            else:
+            if stopped is not None:
                 name = signal.Signals(stopped).name
                 journal.say(f"stopped by {name} at update {self.progress.update:,}; the same command goes on")
             self.models.draw(journal)
@@ -176,6 +174,7 @@ class Run:
                 late = self.world.sum(late)[0] > 0
                 reason = reason if self.world.sum(reason is not None)[0] == self.world.ranks else None
             if reason is not None:
+                self.progress = self.models.finish(self.validator, self.journal, self.progress)
                 self.progress = self.progress.model_copy(update={"finished": reason})
                 self._save()
                 self.journal.write({"kind": "stop", "update": self.progress.update, "text": reason})

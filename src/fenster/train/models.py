@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor
 
 from fenster.corpus.files import atomic_path
-from fenster.model.saved import Description, save_model
+from fenster.model.saved import Description, save_model, write_tensors
 from fenster.shards import Prepared
 from fenster.train.card import card
 from fenster.train.checkpoint import Progress
@@ -64,51 +64,52 @@ class Models:
         last = self._config.average.last
         if last is not None:
             with atomic_path(self._snapshot(progress.update)) as temporary:
-                save_file({name: tensor.contiguous() for name, tensor in weights.items()}, temporary)
+                write_tensors(temporary, weights)
             for old in sorted(self._folder.snapshots.glob("update-*.safetensors"))[:-last]:
                 old.unlink()
 
-    def finish(self, validator: Validator, journal: Journal, update: int) -> None:
+    def finish(self, validator: Validator, journal: Journal, progress: Progress) -> Progress:
         """At the end of a run: the last weights if they were never validated, then the average if one is wanted.
 
         All processes call this, since they validate together.
         """
-        entries = self._folder.entries("valid")
-        if not entries or entries[-1]["update"] != update:
+        if progress.update % self._config.valid.every:
             result = self.validate(validator)
-            self._consider(result, self.validated_weights(), update, "last weights", journal)
+            progress = self._consider(progress, result, self.validated_weights(), "last weights", journal)
         if self._config.average.last is None:
-            return
+            return progress
         self._engine.world.wait()
-        paths = [
-            path for path in sorted(self._folder.snapshots.glob("update-*.safetensors")) if _number(path) <= update
-        ]
+        paths = sorted(self._folder.snapshots.glob("update-*.safetensors"))
+        paths = [path for path in paths if path <= self._snapshot(progress.update)]
         if len(paths) < 2:
             journal.say(f"no average: {len(paths)} validation(s) are not enough")
-            return
+            return progress
         mean = average([load_file(path, str(self._engine.world.device)) for path in paths])
         text = f"mean of {len(paths)} validations"
-        self._consider(self.validate(validator, mean), mean, update, text, journal)
+        return self._consider(progress, self.validate(validator, mean), mean, text, journal)
 
-    def _consider(self, result: Validation, weights: Weights, update: int, text: str, journal: Journal) -> None:
-        best = min((entry["perplexity"] for entry in self._folder.entries("valid")), default=None)
-        better = best is None or result.perplexity < best
+    def _consider(
+        self, progress: Progress, result: Validation, weights: Weights, text: str, journal: Journal
+    ) -> Progress:
+        better = progress.best is None or result.perplexity < progress.best
         entry = {
             "kind": "valid",
-            "update": update,
+            "update": progress.update,
             "perplexity": result.perplexity,
             "perplexity_inside": result.perplexity_inside,
             "tokens": result.tokens,
             "sentences": result.sentences,
             "best": better,
-            "waiting": 0,
+            "waiting": progress.waiting,
             "weights": text,
         }
-        self._engine.world.wait()  # all have looked at the log before it grows
         journal.say(f"{text}: valid perplexity {result.perplexity:.4f}" + (", taken" if better else ", not taken"))
         journal.write(entry)
-        if better and self._engine.world.main:
-            self._save(weights, update, result, text)
+        if not better:
+            return progress
+        if self._engine.world.main:
+            self._save(weights, progress.update, result, text)
+        return progress.model_copy(update={"best": result.perplexity, "best_update": progress.update, "waiting": 0})
 
     def draw(self, journal: Journal) -> None:
         """The loss curve, where matplotlib is installed."""
@@ -161,7 +162,3 @@ class Models:
 def average(models: list[Weights]) -> Weights:
     """The mean of several sets of weights."""
     return {name: torch.stack([model[name] for model in models]).mean(0) for name in models[0]}
-
-
-def _number(path: Path) -> int:
-    return int(path.stem.rsplit("-", 1)[1])
