@@ -77,6 +77,11 @@ class SelfHeads(Heads):
         q, k, v = map(self._split, self.qkv(x).chunk(3, -1))
         return self._attend(q, k, v, patterns, spot)
 
+    def fill(self, x: Tensor, patterns: Sequence[Pattern], state: SelfState) -> tuple[Tensor, SelfState]:
+        """Whole sequences [tokens, width]; also the state after them."""
+        q, k, v = map(self._split, self.qkv(x).chunk(3, -1))
+        return self._attend(q, k, v, patterns, None), state.fill(k, v, patterns[0].queries)
+
     def step(self, x: Tensor, state: SelfState, now: Moment) -> tuple[Tensor, SelfState]:
         """One token [N, width] for each hypothesis; also the state with it."""
         q, k, v = map(self._split, self.qkv(x).chunk(3, -1))

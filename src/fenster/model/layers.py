@@ -80,6 +80,19 @@ class DecoderLayer(nn.Module):
         out: Tensor = self.around_ffn(x, self.ffn)
         return out
 
+    def fill(self, x: Tensor, memory: Tensor, patterns: Patterns, state: SelfState) -> tuple[Tensor, SelfState]:
+        """`forward`, and the layer's state after these tokens."""
+        after = state
+
+        def attend(y: Tensor) -> Tensor:
+            nonlocal after
+            out, after = self.attention.fill(y, patterns.decoder, state)
+            return out
+
+        x = self.around_attention(x, attend)
+        x = self.around_cross(x, lambda y: self.cross(y, memory, patterns.cross))
+        return self.around_ffn(x, self.ffn), after
+
     def step(self, x: Tensor, state: SelfState, source: CrossState, now: Moment) -> tuple[Tensor, SelfState]:
         """One token for each hypothesis [N, width]; also the layer's state with it."""
         after = state

@@ -8,7 +8,7 @@ a batch and shared by all layers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -27,6 +27,7 @@ class Packed:
     sentence: Tensor  # [tokens] int64, sentence index within it
     starts: Tensor  # [B, N + 1] int64, start of each sentence; beyond a sequence's last: its length
     longest: int  # a plain number, so that no one has to ask the device
+    before: Tensor | None = None  # [B] int64, tokens of its document that come before a sequence; None: none do
 
     @classmethod
     def of(cls, side: PackedSide, device: torch.device | str = "cpu") -> Packed:
@@ -44,7 +45,12 @@ class Packed:
         return cls(offsets, owners, position, sentence, padded, side.longest)
 
     @classmethod
-    def of_sentences(cls, lengths: Sequence[Sequence[int]], device: torch.device | str = "cpu") -> Packed:
+    def of_sentences(
+        cls,
+        lengths: Sequence[Sequence[int]],
+        device: torch.device | str = "cpu",
+        before: Sequence[int] | None = None,
+    ) -> Packed:
         """From sentence lengths (end symbols included), a list for each sequence."""
         if not lengths:
             raise ValueError("a batch needs at least one sequence")
@@ -57,7 +63,8 @@ class Packed:
             np.concatenate(starts).astype(np.int32),
             np.concatenate([[0], np.cumsum([len(start) for start in starts])]).astype(np.int32),
         )
-        return cls.of(side, device)
+        packed = cls.of(side, device)
+        return packed if before is None else replace(packed, before=torch.tensor(before, device=device))
 
     def each(self, apply: Callable[[Tensor], Tensor]) -> Packed:
         """The same with every tensor changed, such as moved to a device."""
@@ -68,7 +75,13 @@ class Packed:
             apply(self.sentence),
             apply(self.starts),
             self.longest,
+            None if self.before is None else apply(self.before),
         )
+
+    @property
+    def place(self) -> Tensor:  # [tokens]
+        """Places in the whole documents that the sequences are parts of."""
+        return self.position if self.before is None else self.position + self.before[self.owner]
 
     @property
     def lengths(self) -> Tensor:  # [B]

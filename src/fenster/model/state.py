@@ -43,6 +43,10 @@ class SelfState(ABC):
         """With the keys and values [N, H, D] of the tokens at `now`."""
 
     @abstractmethod
+    def fill(self, k: Tensor, v: Tensor, packed: Packed) -> SelfState:
+        """An empty state with the keys and values [tokens, H, D] of a whole sequence for each hypothesis."""
+
+    @abstractmethod
     def view(self, now: Moment) -> View: ...
 
     @abstractmethod
@@ -63,7 +67,7 @@ class Growing(SelfState):
     restricted: bool = False
     k: Tensor | None = None  # [N, M, H, D]
     v: Tensor | None = None
-    position: Tensor | None = None  # [N, M]
+    position: Tensor | None = None  # [N, M], -1 where empty
     sentence: Tensor | None = None  # [N, M]
 
     def add(self, k: Tensor, v: Tensor, now: Moment) -> Growing:
@@ -75,12 +79,18 @@ class Growing(SelfState):
         )
         return Growing(self.restricted, *joined)
 
+    def fill(self, k: Tensor, v: Tensor, packed: Packed) -> Growing:
+        slot = torch.arange(packed.longest, device=k.device)
+        places = torch.where(slot < packed.lengths[:, None], pad(packed.place, packed), -1)
+        return Growing(self.restricted, pad(k, packed), pad(v, packed), places, pad(packed.sentence, packed))
+
     def view(self, now: Moment) -> View:
         assert self.k is not None and self.v is not None
         assert self.position is not None and self.sentence is not None
-        allowed: tuple[Tensor, ...] = (torch.ones_like(self.position, dtype=torch.bool),)
+        filled = self.position >= 0
+        allowed: tuple[Tensor, ...] = (filled,)
         if self.restricted:
-            allowed = (*allowed, self.sentence == now.sentence[:, None])
+            allowed = (filled, filled & (self.sentence == now.sentence[:, None]))
         return View(self.k, self.v, allowed, now.position[:, None] - self.position)
 
     def reorder(self, index: Tensor) -> Growing:
@@ -105,6 +115,18 @@ class Ring(SelfState):
         else:
             keys, values, position = self.k.clone(), self.v.clone(), self.position.clone()
         keys[rows, slot], values[rows, slot], position[rows, slot] = k, v, now.position
+        return Ring(self.size, keys, values, position)
+
+    def fill(self, k: Tensor, v: Tensor, packed: Packed) -> Ring:
+        rows = torch.arange(packed.sequences, device=k.device)[:, None]
+        local = packed.lengths[:, None] - 1 - torch.arange(self.size, device=k.device)  # [N, size], newest first
+        row = packed.offsets[:-1, None] + local.clamp(min=0)
+        place = packed.place[row] - local.clamp(min=0) + local
+        slot = place % self.size
+        keys, values = (x.new_zeros(len(rows), self.size, *x.shape[1:]) for x in (k, v))
+        position = torch.full(slot.shape, -1, device=k.device, dtype=torch.long)
+        keys[rows, slot], values[rows, slot] = k[row], v[row]
+        position[rows, slot] = torch.where(local >= 0, place, -1)
         return Ring(self.size, keys, values, position)
 
     def view(self, now: Moment) -> View:

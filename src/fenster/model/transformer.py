@@ -80,9 +80,8 @@ class Transformer(nn.Module):
         attention = self.config.attention
         return self.alignment(attention.decoding_alignment if attention.kind == "window" else "one-to-one")
 
-    def patterns(self, source: Packed, target: Packed, alignment: Alignment | None = None) -> Patterns:
-        """What every module may attend to in this batch; made once, used by all layers."""
-        center = (alignment or self.training_alignment()).whole(source, target)
+    def patterns(self, source: Packed, target: Packed, center: Tensor) -> Patterns:
+        """What every module may attend to in this batch, cross-attention around `center` [T]; used by all layers."""
         variant = self.variant
         made = Patterns(variant.encoder(source), variant.decoder(target), variant.cross(source, target, center))
         heads = narrowed(self.embedding.weight[:0]).view(
@@ -104,9 +103,9 @@ class Transformer(nn.Module):
         probe: Probe | None = None,
     ) -> Tensor:
         """Hidden states [T, width] that predict `target_ids` [T]; `logits` or `smoothed_loss` go on from here."""
-        patterns = self.patterns(source, target, alignment)
+        patterns = self.patterns(source, target, (alignment or self.training_alignment()).whole(source, target))
         memory = self.encode(source_ids, source, patterns, probe)
-        x = self._embed(shifted(target_ids, target), target.position)
+        x = self._embed(shifted(target_ids, target), target.place)
         for number, layer in enumerate(self.decoder):
             x = self._run(layer, x, memory, patterns, probe and Spot(probe, f"decoder.{number}"))
         out: Tensor = self.decoder_norm(x)
@@ -117,7 +116,7 @@ class Transformer(nn.Module):
     ) -> Tensor:
         """[S, width] encoder states."""
         patterns = patterns or Patterns(self.variant.encoder(source), (), ())
-        x = self._embed(source_ids, source.position)
+        x = self._embed(source_ids, source.place)
         for number, layer in enumerate(self.encoder):
             x = self._run(layer, x, patterns, probe and Spot(probe, f"encoder.{number}"))
         out: Tensor = self.encoder_norm(x)
@@ -146,6 +145,29 @@ class Transformer(nn.Module):
         sources = tuple(self.variant.cross_state(*layer.cross.remember(memory), source) for layer in self._layers())
         steps = (alignment or self.decoding_alignment()).begin(source, sequence, target, follows)
         return DecoderState(layers, sources, steps)
+
+    def fill(
+        self, inputs: Tensor, target: Packed, memory: Tensor, source: Packed, alignment: Alignment | None = None
+    ) -> tuple[Tensor, DecoderState]:
+        """(hidden [B, width] that predicts each sequence's next token, state) after the decoder inputs `inputs` [T].
+
+        What `begin` and one `step` for each input would give, at once: BOS (or whatever stands before the first place
+        of `target`), then the tokens that are given. Target sequence b translates source sequence b; the last place
+        of `target` is that of the token to come.
+        """
+        alignment = alignment or self.decoding_alignment()
+        patterns = self.patterns(source, target, alignment.prefix(source, target))
+        x = self._embed(inputs, target.place)
+        layers = []
+        for layer in self._layers():
+            x, after = layer.fill(x, memory, patterns, self.variant.self_state())
+            layers.append(after)
+        last = target.offsets[1:] - 1
+        sequence = torch.arange(target.sequences, device=inputs.device)
+        inner = (target.position - target.starts[target.owner, target.sentence])[last]
+        steps = Steps(alignment, source, None, sequence, sequence, target.place[last], target.sentence[last], inner)
+        sources = tuple(self.variant.cross_state(*layer.cross.remember(memory), source) for layer in self._layers())
+        return self.decoder_norm(x[last]), DecoderState(tuple(layers), sources, steps)
 
     def step(self, previous: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """(hidden [N, width] that predicts the next token, state) after the tokens `previous` [N]; first BOS."""

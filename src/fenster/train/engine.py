@@ -26,7 +26,7 @@ from fenster.train.config import Switch, TrainConfig
 from fenster.train.inputs import Inputs
 from fenster.train.world import World
 
-_MOST_GRAPHS = 64  # shapes beyond these run without a graph
+_MOST_GRAPHS = 128  # shapes beyond these run without a graph
 
 
 class Reading(NamedTuple):

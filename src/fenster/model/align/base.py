@@ -24,7 +24,7 @@ class Place:
     """Where target tokens are. Every tensor has one entry a token (or a hypothesis), counted from 0."""
 
     sequence: Tensor  # which source sequence
-    position: Tensor  # within the whole target sequence
+    position: Tensor  # within the whole target document (the sequence, unless that is only its end)
     sentence: Tensor  # N', separators before this token
     inner: Tensor  # within its sentence
     length: Tensor | None  # I, tokens of the whole target sequence; None where it is not known yet
@@ -56,6 +56,16 @@ class Alignment(ABC):
             target.starts[target.owner, target.sentence + 1] - starts,
         )
         return self.clamped(place, source)
+
+    def prefix(self, source: Packed, target: Packed) -> Tensor:
+        """[T] centers of target tokens that are given while more will follow: lengths are unknown, as in decoding."""
+        inner = target.position - target.starts[target.owner, target.sentence]
+        return self.clamped(Place(target.owner, target.place, target.sentence, inner, None, None), source)
+
+    def lowest(self, position: int, start: int) -> int:
+        """A lower bound of the centers of all tokens from `position` of a document on; the source sentence of the first
+        starts at `start`. What decoding may forget follows from it."""
+        return start
 
     def clamped(self, place: Place, source: Packed) -> Tensor:
         center = self.center(place, source)

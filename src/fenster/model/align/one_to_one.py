@@ -10,4 +10,7 @@ from fenster.model.packed import Packed
 
 class OneToOne(Alignment):
     def center(self, place: Place, source: Packed) -> Tensor:
-        return place.position
+        return place.position if source.before is None else place.position - source.before[place.sequence]
+
+    def lowest(self, position: int, start: int) -> int:
+        return position

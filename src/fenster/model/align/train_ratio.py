@@ -10,4 +10,8 @@ from fenster.model.packed import Packed
 
 class TrainRatio(Alignment):
     def center(self, place: Place, source: Packed) -> Tensor:
-        return half_up(self.ratio * (place.position + 1).double()) - 1
+        center = half_up(self.ratio * (place.position + 1).double()) - 1
+        return center if source.before is None else center - source.before[place.sequence]
+
+    def lowest(self, position: int, start: int) -> int:
+        return int(self.ratio * position) - 1

@@ -1,0 +1,68 @@
+"""Given tokens at once leave the decoder in the state that they leave it in one by one."""
+
+from typing import Any
+
+import pytest
+import torch
+
+from fenster.model import Packed
+from fenster.tokenize import BOS_ID
+from tests.model.test_transformer import VARIANTS, make, some_batch
+
+DECODING = ["one-to-one", "train-ratio", "sent-align", "sent-linear"]
+
+
+@pytest.mark.parametrize("alignment", DECODING)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_it_equals_step_by_step(variant: str, alignment: str) -> None:
+    if variant.startswith(("full", "lst")) and alignment != "sent-align":
+        pytest.skip("no window, no alignment")
+    model = make(variant)
+    ids, wanted, source, target = some_batch()
+    aligned = model.alignment(alignment)
+    memory = model.encode(ids, source)
+    given = [[3, 5, 1], [7, 2]]  # decoder inputs: BOS and 8 tokens, the first of the third sentence to come next
+    prefix = Packed.of_sentences(given)
+    inputs, ahead = [], []
+    for b in range(2):
+        tokens = wanted[target.offsets[b] : target.offsets[b + 1]]
+        inputs += [torch.tensor([BOS_ID]), tokens[: sum(given[b]) - 1]]
+        ahead.append(tokens[sum(given[b]) - 1 :][:2])
+    hidden, state = model.fill(torch.cat(inputs), prefix, memory, source, aligned)
+    for b in range(2):
+        own = model.begin(memory, source, torch.tensor([b]), alignment=aligned)
+        previous = BOS_ID
+        for token in [*wanted[target.offsets[b] :][: sum(given[b]) - 1].tolist(), None]:
+            found, own = model.step(torch.tensor([previous]), own)
+            previous = token
+        torch.testing.assert_close(hidden[b], found[0])
+        one = state.reorder(torch.tensor([b]))
+        for token in ahead[b].tolist():
+            found, own = model.step(torch.tensor([token]), own)
+            again, one = model.step(torch.tensor([token]), one)
+            torch.testing.assert_close(again, found)
+
+
+@pytest.mark.parametrize("alignment", DECODING)
+@pytest.mark.parametrize("settings", [{"positions": "relative"}, {"positions": "sinusoidal"}], ids=str)
+def test_what_lies_out_of_reach_can_be_left_out(alignment: str, settings: dict[str, Any]) -> None:
+    """The end of a document with `before` set gives the numbers of the whole document."""
+    model = make("window", **settings)  # w = 3, two layers each
+    torch.manual_seed(3)
+    sentences, targets = [9, 8, 10, 9, 7, 6], [8, 9, 9, 10, 7, 2]
+    ids, inputs = torch.randint(6, 40, (sum(sentences),)), torch.randint(6, 40, (sum(targets),))
+    aligned = model.alignment(alignment)
+    source = Packed.of_sentences([sentences])
+    whole, _ = model.fill(inputs, Packed.of_sentences([targets]), model.encode(ids, source), source, aligned)
+    cut = 2
+    late = Packed.of_sentences([sentences[cut:]], before=[sum(sentences[:cut])])
+    memory = model.encode(ids[sum(sentences[:cut]) :], late)
+    place = Packed.of_sentences([targets[cut:]], before=[sum(targets[:cut])])
+    part, _ = model.fill(inputs[sum(targets[:cut]) :], place, memory, late, aligned)
+    torch.testing.assert_close(part, whole)
+    far = len(sentences) - 1
+    late = Packed.of_sentences([sentences[far:]], before=[sum(sentences[:far])])
+    place = Packed.of_sentences([targets[far:]], before=[sum(targets[:far])])
+    memory = model.encode(ids[sum(sentences[:far]) :], late)
+    short, _ = model.fill(inputs[sum(targets[:far]) :], place, memory, late, aligned)
+    assert not torch.allclose(short, whole), "a test that could not fail: nothing needed was left out"
