@@ -63,8 +63,8 @@ class Alignment(ABC):
         return self.clamped(Place(target.owner, target.place, target.sentence, inner, None, None), source)
 
     def lowest(self, position: int, start: int) -> int:
-        """A lower bound of the centers of all tokens from `position` of a document on; the source sentence of the first
-        starts at `start`. What decoding may forget follows from it."""
+        """A lower bound of the centers of all tokens from `position` of a document on; `start` is where the source
+        sentence of the first of them starts. What decoding may forget follows from it."""
         return start
 
     def clamped(self, place: Place, source: Packed) -> Tensor:

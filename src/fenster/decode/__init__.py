@@ -1,0 +1,1 @@
+"""Decoding: beam search on ids, strategies for documents, forced scoring."""

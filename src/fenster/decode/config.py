@@ -1,0 +1,36 @@
+"""How a document is translated."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from fenster.config import Config
+
+
+class DecodeConfig(Config):
+    strategy: Literal["auto", "sentence", "full-segment", "sequential"] = "auto"
+    """sentence: each alone. full-segment (FSD): a block or part of the document in one search. sequential (SD):
+    sentence by sentence, the translations so far given. auto: what the paper uses for the system: sentence for
+    sentence-level models, sequential for window attention, full-segment for all others."""
+    beam: int = Field(default=12, ge=1)
+    """Hypotheses kept; 1 is greedy."""
+    normalisation: float = Field(default=1.0, ge=0)
+    """Scores are log-probability over length to this power."""
+    context: Literal["auto", "part", "document"] | int = "auto"
+    """Sequential decoding: how many preceding sentences are given, or all of the part, or of the document. auto: as
+    in training for adjacent systems, the document for relative positions, else the part."""
+    count: Literal["forced", "split", "repair"] = "forced"
+    """Full-segment decoding, how to get one translation a sentence. forced: the search must produce as many. split:
+    cut at separators, missing ones empty, surplus ones joined to the last (the paper). repair: like split, but parts
+    with another count are translated again sequentially."""
+    lookahead: int = Field(default=0, ge=0)
+    """Sequential decoding: following source sentences that the model may see (beyond the paper)."""
+    alignment: str | None = None
+    """Instead of the model's decoding alignment."""
+    length_ratio: float = Field(default=1.5, gt=0)
+    length_extra: int = Field(default=20, ge=0)
+    """A translation has at most length_ratio * source tokens + length_extra; one that reaches it is flagged."""
+    lanes: int = Field(default=32, ge=1)
+    """Searches at once, over documents."""

@@ -1,0 +1,73 @@
+"""A search to be made, and making some at once: joined ids to encoder, prefix and beam."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from fenster.context import join
+from fenster.decode.beam import Hypothesis, Limits, search
+from fenster.model.packed import Packed
+from fenster.model.transformer import Transformer
+from fenster.tokenize import BOD_ID, BOS_ID, SEP_ID, Ids
+
+
+@dataclass(frozen=True)
+class Job:
+    """Source sentences, the translations of the first of them, and what may come next."""
+
+    source: Sequence[Ids]
+    given: Sequence[Ids]
+    limits: Limits
+    bod: bool = False
+    """Begin both sides with `<bod>`."""
+    source_before: int = 0
+    """Tokens of the document that were left out before `source`, and before `given`."""
+    target_before: int = 0
+
+    @property
+    def tokens(self) -> int:
+        return sum(len(sentence) + 1 for sentence in self.source)
+
+
+def run(
+    model: Transformer, jobs: Sequence[Job], *, beam: int, normalisation: float, alignment: str | None
+) -> list[list[Hypothesis]]:
+    """The best hypotheses of each job, best first."""
+    device = model.embedding.weight.device
+    sources = [join(job.source, bod=job.bod) for job in jobs]
+    source = Packed.of_sentences(
+        [np.diff(side.starts).tolist() for side in sources], device, [job.source_before for job in jobs]
+    )
+    given = [[np.array([BOD_ID]), *job.given] if job.bod else list(job.given) for job in jobs]
+    # The decoder has read what was given, and stands at the first place of the sentence to come.
+    target = Packed.of_sentences(
+        [[*(len(sentence) + 1 for sentence in sentences), 1] for sentences in given],
+        device,
+        [job.target_before for job in jobs],
+    )
+    inputs = np.concatenate(
+        [
+            part
+            for job, sentences in zip(jobs, given, strict=True)
+            for part in (
+                [SEP_ID if job.target_before else BOS_ID],
+                *(part for sentence in sentences for part in (sentence, [SEP_ID])),
+            )
+        ]
+    )
+    ids = torch.from_numpy(np.concatenate([side.ids for side in sources]).astype(np.int64)).to(device)
+    with torch.inference_mode():
+        memory = model.encode(ids, source)
+        hidden, state = model.fill(
+            torch.from_numpy(inputs.astype(np.int64)).to(device),
+            target,
+            memory,
+            source,
+            None if alignment is None else model.alignment(alignment),
+        )
+        limits = [job.limits for job in jobs]
+        return search(model, hidden, state, limits, beam=beam, normalisation=normalisation)

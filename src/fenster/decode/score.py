@@ -1,0 +1,84 @@
+"""Forced scoring: log-probabilities of given translations. The base of contrastive evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+
+from fenster.batch import PackedSide
+from fenster.context import Joined, join
+from fenster.corpus.text import normalise
+from fenster.model.loss import token_nll
+from fenster.model.packed import Packed
+from fenster.model.saved import Saved
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Log-probabilities of one document's translation."""
+
+    tokens: tuple[tuple[float, ...], ...]
+    """Of each token of each sentence, its end symbol last."""
+
+    @property
+    def sentences(self) -> tuple[float, ...]:
+        return tuple(sum(sentence) for sentence in self.tokens)
+
+    @property
+    def total(self) -> float:
+        return sum(self.sentences)
+
+
+def score(
+    saved: Saved,
+    documents: Sequence[tuple[Sequence[str], Sequence[str]]],
+    *,
+    alignment: str | None = None,
+    bod: bool = False,
+    tokens: int = 4000,
+) -> list[Scores]:
+    """Scores of (source sentences, target sentences), each a sequence of its own with all its context.
+
+    `alignment` is the training one (linear) unless given; `tokens` is how many target tokens are computed at a time.
+    """
+    joined = []
+    for source, target in documents:
+        if len(source) != len(target) or not source:
+            raise ValueError(f"{len(source)} source and {len(target)} target sentences; as many are needed, and some")
+        joined.append(
+            [join(saved.tokenizer.encode_each([normalise(t) for t in side]), bod=bod) for side in (source, target)]
+        )
+    found: list[Scores] = []
+    begin = 0
+    while begin < len(joined):
+        end, budget = begin, tokens
+        while end < len(joined) and (end == begin or len(joined[end][1].ids) <= budget):
+            budget -= len(joined[end][1].ids)
+            end += 1
+        found += _batch(saved, joined[begin:end], alignment, bod)
+        begin = end
+    return found
+
+
+def _batch(saved: Saved, pairs: list[list[Joined]], alignment: str | None, bod: bool) -> list[Scores]:
+    model = saved.model
+    device = model.embedding.weight.device
+    sides = [PackedSide.pack([pair[side] for pair in pairs]) for side in (0, 1)]
+    ids = [torch.from_numpy(side.ids.astype(np.int64)).to(device) for side in sides]
+    with torch.inference_mode():
+        hidden = model(
+            *ids,
+            *(Packed.of(side, device) for side in sides),
+            alignment=None if alignment is None else model.alignment(alignment),
+        )
+        logs = -token_nll(hidden, model.embedding.weight, ids[1]).double().cpu().numpy()
+    found, at = [], 0
+    for _, target in pairs:
+        starts = target.starts[1:] if bod else target.starts
+        found.append(Scores(tuple(tuple(logs[at + a : at + b].tolist()) for a, b in pairwise(starts))))
+        at += len(target.ids)
+    return found

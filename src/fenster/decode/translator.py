@@ -1,0 +1,241 @@
+"""Text in, translations out: the one object that the command line, programs and tests use."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from fenster.corpus.text import normalise
+from fenster.decode import full_segment, sequential
+from fenster.decode.beam import Hypothesis
+from fenster.decode.config import DecodeConfig
+from fenster.decode.full_segment import Block
+from fenster.decode.job import Job, run
+from fenster.decode.result import Translated, Translation
+from fenster.decode.sequential import Reading
+from fenster.document import Document
+from fenster.errors import ConfigError
+from fenster.model.align import ALIGNMENTS
+from fenster.model.saved import Saved, load_model
+from fenster.tokenize import EOS_ID, SEP_ID, Ids
+
+Pairs = Sequence[tuple[str, str]]
+
+
+class Translator:
+    """A loaded model and a way of decoding. Segments without text are not translated and stay as they are."""
+
+    def __init__(self, saved: Saved, config: DecodeConfig | None = None) -> None:
+        self.saved, self.config = saved, config or DecodeConfig()
+        self.model, self.tokenizer = saved.model, saved.tokenizer
+        alignment = self.config.alignment
+        fit = [name for name, kind in ALIGNMENTS.items() if not kind.needs_length]
+        if alignment is not None and alignment not in fit:
+            raise ConfigError(f"no alignment for decoding is called {alignment!r}", expected=", ".join(fit))
+
+    @classmethod
+    def load(cls, folder: Path | str, config: DecodeConfig | None = None, device: str = "auto") -> Translator:
+        """From a model folder; on a GPU where there is one."""
+        if device == "auto":
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+        return cls(load_model(Path(folder), device), config)
+
+    @property
+    def strategy(self) -> str:
+        if self.config.strategy != "auto":
+            return self.config.strategy
+        description = self.saved.description
+        if description.context.kind == "sentence":
+            return "sentence"
+        return "sequential" if description.model.attention.kind == "window" else "full-segment"
+
+    def translate(
+        self, document: Document | Sequence[str] | str, history: Pairs = (), gold: Document | None = None
+    ) -> Translation:
+        """One document: a Document, its segments, or a single one.
+
+        `history` are earlier sentences with their translations, which serve as context and are not translated again;
+        `gold` are translations that serve as context instead of the model's own (both sequential decoding only).
+        """
+        document = _document(document)
+        found = list(self.stream(document, history, gold))
+        return Translation(document.id, tuple(found), self._misaligned)
+
+    def translate_all(self, documents: Iterable[Document]) -> Iterator[Translation]:
+        """Several documents, searched side by side, in order."""
+        group: list[Document] = []
+        for document in documents:
+            group.append(document)
+            if len(group) == self.config.lanes:
+                yield from self._together(group)
+                group = []
+        if group:
+            yield from self._together(group)
+
+    def stream(
+        self, document: Document | Sequence[str] | str, history: Pairs = (), gold: Document | None = None
+    ) -> Iterator[Translated]:
+        """The segments of one document in order, as they are ready."""
+        document = _document(document)
+        if (history or gold is not None) and self.strategy != "sequential":
+            raise ConfigError(
+                f"{self.strategy} decoding has no use for earlier translations", fix="take strategy: sequential"
+            )
+        self._misaligned = 0
+        texts = [normalise(text) for text in document.texts]
+        number = {place: count for count, place in enumerate(place for place, text in enumerate(texts) if text)}
+        source = self.tokenizer.encode_each([texts[place] for place in number])
+        if gold is not None and len(gold) != len(document):
+            raise ConfigError(f"gold has {len(gold)} segments, and the document {len(document)}")
+        golden = (
+            None if gold is None else self.tokenizer.encode_each([normalise(gold.texts[place]) for place in number])
+        )
+        found = self._sequential(source, history, golden) if self.strategy == "sequential" else self._blocks(source)
+        for text in texts:
+            if not text:
+                yield Translated("", "")
+                continue
+            hypotheses, seconds = next(found)
+            yield self._translated(text, hypotheses, seconds)
+
+    # What the strategies yield for each sentence: its hypotheses, best first, and how long they took.
+
+    def _sequential(
+        self, source: list[Ids], history: Pairs, gold: list[Ids] | None
+    ) -> Iterator[tuple[list[Hypothesis], float]]:
+        reading = self._reading(source, history)
+        for place in range(len(source)):
+            began = time.perf_counter()
+            (hypotheses,) = self._run([self._next(reading)])
+            reading.add(self._ids(hypotheses[0]) if gold is None else gold[place])
+            yield hypotheses, time.perf_counter() - began
+
+    def _blocks(self, source: list[Ids]) -> Iterator[tuple[list[Hypothesis], float]]:
+        for group in _grouped(self._cut(source), self.config.lanes):
+            began = time.perf_counter()
+            found = self._search_blocks(source, group)
+            seconds = (time.perf_counter() - began) / sum(block.last - block.first for block in group)
+            for hypotheses in found:
+                yield hypotheses, seconds
+
+    def _together(self, documents: list[Document]) -> Iterator[Translation]:
+        """Sequential decoding goes sentence by sentence through all documents at once; the rest one by one."""
+        if self.strategy != "sequential":
+            yield from map(self.translate, documents)
+            return
+        texts = [[normalise(text) for text in document.texts] for document in documents]
+        real = [[text for text in each if text] for each in texts]
+        readings = [self._reading(self.tokenizer.encode_each(each), ()) for each in real]
+        found: list[list[Translated]] = [[] for _ in documents]
+        while active := [n for n, reading in enumerate(readings) if reading.next < len(reading.source)]:
+            began = time.perf_counter()
+            results = self._run([self._next(readings[n]) for n in active])
+            seconds = (time.perf_counter() - began) / len(active)
+            for n, hypotheses in zip(active, results, strict=True):
+                found[n].append(self._translated(real[n][readings[n].next], hypotheses, seconds))
+                readings[n].add(self._ids(hypotheses[0]))
+        for document, each, translated in zip(documents, texts, found, strict=True):
+            ready = iter(translated)
+            yield Translation(document.id, tuple(next(ready) if text else Translated("", "") for text in each))
+
+    def _reading(self, source: list[Ids], history: Pairs) -> Reading:
+        earlier = self.tokenizer.encode_each([normalise(pair[0]) for pair in history])
+        reading = Reading(earlier + source)
+        for translation in self.tokenizer.encode_each([normalise(pair[1]) for pair in history]):
+            reading.add(translation)
+        return reading
+
+    def _next(self, reading: Reading) -> Job:
+        """The search for a reading's next sentence, with as much context as the settings say."""
+        number, context, trained = reading.next, self.config.context, self.saved.description.context
+        first, bod = 0, False
+        if context == "auto" and trained.kind == "adjacent":
+            context = trained.k
+        elif context == "auto":
+            context = "document" if self.model.config.positions == "relative" else "part"
+        if isinstance(context, int):
+            first, bod = max(0, number - context), trained.kind == "adjacent" and number < context
+        elif context == "part":
+            cut = full_segment.blocks(reading.source, trained, self.model.ratio)
+            first = next((block.first for block in cut if block.first <= number < block.last), 0)
+        if trained.kind == "document":
+            bod = trained.bod and first == 0
+        return sequential.job(
+            self.model,
+            reading,
+            self._most(reading.source[number]),
+            first=first,
+            bod=bod,
+            lookahead=self.config.lookahead,
+            alignment=self.config.alignment,
+        )
+
+    def _cut(self, source: list[Ids]) -> list[Block]:
+        if self.strategy == "sentence":
+            return [Block(number, number + 1, False) for number in range(len(source))]
+        return full_segment.blocks(source, self.saved.description.context, self.model.ratio)
+
+    def _search_blocks(self, source: list[Ids], group: list[Block]) -> Iterator[list[Hypothesis]]:
+        """The hypotheses of each sentence of some blocks."""
+        most = {n: self._most(source[n]) for block in group for n in range(block.first, block.last)}
+        limits = [most.get(n, 1) for n in range(max(most) + 1)]
+        forced = self.config.count == "forced" or self.strategy == "sentence"
+        for block, found in zip(group, self._run([b.job(source, limits, forced=forced) for b in group]), strict=True):
+            count = block.last - block.first
+            if count == 1 and forced:
+                yield [_sentence(h, 0, full_segment.sentences(h)) for h in found]
+                continue
+            best = found[0]
+            parts = full_segment.sentences(best)
+            if len(parts) != count:
+                self._misaligned += 1
+                if self.config.count == "repair":
+                    yield from (each for each, _ in self._sequential(source[block.first : block.last], (), None))
+                    continue
+                parts = full_segment.fitted(parts, count)
+            for place in range(count):
+                yield [_sentence(best, place, parts)]
+
+    def _run(self, jobs: list[Job]) -> list[list[Hypothesis]]:
+        config = self.config
+        return run(self.model, jobs, beam=config.beam, normalisation=config.normalisation, alignment=config.alignment)
+
+    def _most(self, sentence: Ids) -> int:
+        return math.ceil(self.config.length_ratio * len(sentence)) + self.config.length_extra
+
+    def _ids(self, hypothesis: Hypothesis) -> Ids:
+        kept = [token for token in hypothesis.ids if token not in (SEP_ID, EOS_ID)]
+        return np.array(kept, dtype=self.tokenizer.dtype)
+
+    def _translated(self, source: str, hypotheses: list[Hypothesis], seconds: float) -> Translated:
+        best, *others = hypotheses
+        return Translated(
+            source,
+            self.tokenizer.decode(self._ids(best)),
+            best.score,
+            bool(best.capped),
+            tuple((self.tokenizer.decode(self._ids(other)), other.score) for other in others),
+            seconds,
+        )
+
+
+def _sentence(hypothesis: Hypothesis, place: int, parts: list[tuple[int, ...]]) -> Hypothesis:
+    """One sentence of a hypothesis over several; the score stays that of the whole."""
+    capped = (0,) if place in hypothesis.capped else ()
+    return Hypothesis(parts[place], hypothesis.score, hypothesis.logprob, capped)
+
+
+def _document(given: Document | Sequence[str] | str) -> Document:
+    if isinstance(given, Document):
+        return given
+    return Document.of("", [given] if isinstance(given, str) else given)
+
+
+def _grouped(blocks: list[Block], size: int) -> Iterator[list[Block]]:
+    for begin in range(0, len(blocks), size):
+        yield blocks[begin : begin + size]

@@ -1,0 +1,198 @@
+"""Documents in, documents out: nothing lost, strategies as the paper defines them."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fenster.corpus.generated import generate
+from fenster.decode import sequential
+from fenster.decode.config import DecodeConfig
+from fenster.decode.full_segment import Block, blocks, fitted
+from fenster.decode.job import run
+from fenster.decode.score import score
+from fenster.decode.sequential import Reading
+from fenster.decode.translator import Translator
+from fenster.document import Document
+from fenster.errors import ConfigError
+from fenster.model.saved import Saved
+from fenster.shards import Prepared
+from fenster.tokenize import SEP_ID
+from tests.decode.conftest import make_saved
+
+DOCUMENTS = [generated.pair.source for generated in generate(3, seed=11)]
+GERMAN = [generated.pair.target for generated in generate(3, seed=11)]
+ODD = [
+    "",
+    "x",
+    "   ",
+    "Здравствуйте, мир! 你好。",
+    "emoji 👩‍👩‍👧 and \u200d joiners",
+    "tab\tand\x07bell",
+    "<sep> <eos> \u2581 \ue2b1s",
+    "word " * 60,
+]
+
+
+def translator(saved: Saved, **changes: Any) -> Translator:
+    usual = {"beam": 2, "length_ratio": 1.0, "length_extra": 4}
+    return Translator(saved, DecodeConfig(**(usual | changes)))
+
+
+STRATEGIES = [
+    {"strategy": "sentence"},
+    {"strategy": "full-segment"},
+    {"strategy": "full-segment", "count": "split"},
+    {"strategy": "full-segment", "count": "repair"},
+    {"strategy": "sequential"},
+    {"strategy": "sequential", "context": 1},
+    {"strategy": "sequential", "context": "part", "lookahead": 1},
+]
+
+
+@pytest.mark.parametrize("changes", STRATEGIES, ids=str)
+def test_one_segment_out_for_each_in(saved: Saved, changes: dict[str, Any]) -> None:
+    result = translator(saved, **changes).translate(Document.of("odd", ODD))
+    assert len(result.segments) == len(ODD)
+    assert all(segment.text == "" for segment, text in zip(result.segments, ODD, strict=True) if not text.strip())
+    assert result.document.id == "odd"
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.text(max_size=20), max_size=6))
+def test_any_text(toy: Prepared, texts: list[str]) -> None:
+    for kind, strategy in (("window", "sequential"), ("concat", "full-segment")):
+        result = translator(make_saved(toy, kind), strategy=strategy, beam=1).translate(texts)
+        assert len(result.segments) == len(texts)
+
+
+def test_a_very_long_sentence_is_flagged_not_cut(toy: Prepared) -> None:
+    saved = make_saved(toy, "window")
+    found = translator(saved, beam=1, length_ratio=0.01, length_extra=3).translate(["word " * 2500, "short"])
+    assert len(found.segments) == 2 and found.segments[0].capped
+    free = translator(saved, beam=1, length_ratio=3.0, length_extra=300).translate(["short"])
+    assert not free.segments[0].capped or len(free.segments[0].text) > 100
+
+
+@pytest.mark.parametrize("alignment", ["sent-align", "one-to-one", "train-ratio", "sent-linear"])
+@pytest.mark.parametrize("kind", ["window", "window-absolute"])
+def test_what_is_left_out_changes_nothing(toy: Prepared, kind: str, alignment: str) -> None:
+    """Sequential decoding of a long document: with only what is in reach, and with everything encoded again."""
+    saved = make_saved(toy, kind)
+    source = toy.tokenizer.encode_each([text for document in DOCUMENTS for text in document.texts][:30])
+    readings = Reading(list(source)), Reading(list(source))
+    kept = []
+    for sentence in source:
+        jobs = [
+            sequential.job(saved.model, reading, len(sentence) + 3, first=0, alignment=alignment, whole=whole)
+            for reading, whole in zip(readings, (False, True), strict=True)
+        ]
+        near, far = (run(saved.model, [job], beam=3, normalisation=1.0, alignment=alignment)[0] for job in jobs)
+        assert [h.ids for h in near] == [h.ids for h in far]
+        assert [h.score for h in near] == pytest.approx([h.score for h in far], rel=1e-6)
+        kept.append(jobs[0].tokens)
+        for reading in readings:
+            reading.add(_ids(near[0].ids))
+    assert max(kept[15:]) < 0.6 * sum(len(sentence) + 1 for sentence in source), "something was left out"
+    assert max(kept[20:]) <= 1.5 * max(kept[5:15]), "and the cost does not grow"
+
+
+def _ids(ids: tuple[int, ...]) -> Any:
+    return np.array(ids[:-1])
+
+
+def test_documents_side_by_side_are_what_each_is_alone(saved: Saved) -> None:
+    way = translator(saved, strategy="sequential")
+    together = list(way.translate_all([*DOCUMENTS, Document.of("empty", []), Document.of("blank", ["", ""])]))
+    assert [t.texts for t in together[:3]] == [way.translate(document).texts for document in DOCUMENTS]
+    assert [len(t.segments) for t in together[3:]] == [0, 2]
+
+
+@pytest.mark.parametrize("kind", ["concat", "lst", "window"])
+def test_sequential_on_one_sentence_is_full_segment(toy: Prepared, kind: str) -> None:
+    """But for the end symbol: sequential decoding also stops at a separator, which the other is forbidden."""
+    saved = make_saved(toy, kind)
+    for text in DOCUMENTS[0].texts[:6]:
+        one, other = (translator(saved, strategy=s, beam=1).translate([text]) for s in ("sequential", "full-segment"))
+        shorter, longer = sorted((one.texts[0], other.texts[0]), key=len)
+        assert longer.startswith(shorter)
+
+
+def test_history_is_context_that_is_not_translated_again(toy: Prepared) -> None:
+    """Going on with a conversation gives what translating it at once gives, the same translations being context."""
+    way = translator(make_saved(toy, "window"))
+    texts, german = DOCUMENTS[1].texts, GERMAN[1].texts
+    whole = way.translate(texts, gold=Document.of("", german))
+    rest = way.translate(
+        texts[4:], history=list(zip(texts[:4], german[:4], strict=True)), gold=Document.of("", german[4:])
+    )
+    assert rest.texts == whole.texts[4:]
+    other = way.translate(texts[4:], history=[(text, "Etwas anderes.") for text in texts[:4]])
+    assert other.segments[0].score != rest.segments[0].score
+    with pytest.raises(ConfigError, match="no use for earlier translations"):
+        translator(make_saved(toy, "concat")).translate(texts, history=[("a", "b")])
+
+
+def test_gold_context_must_fit(toy: Prepared) -> None:
+    with pytest.raises(ConfigError, match="gold has 1 segments"):
+        translator(make_saved(toy, "window")).translate(DOCUMENTS[0], gold=Document.of("", ["a"]))
+
+
+def test_scores_are_the_models(toy: Prepared) -> None:
+    """What sequential decoding says about its translations is what forced scoring says."""
+    saved = make_saved(toy, "window")
+    texts = DOCUMENTS[0].texts[:5]
+    given = toy.tokenizer.encode_each(GERMAN[0].texts[:5])
+    for number in range(1, 5):
+        reading = Reading(list(toy.tokenizer.encode_each(texts[: number + 1])))
+        for sentence in given[:number]:
+            reading.add(sentence)
+        (best, *_), = run(
+            saved.model,
+            [sequential.job(saved.model, reading, 40, first=0)],
+            beam=3,
+            normalisation=0.0,
+            alignment=None,
+        )  # fmt: skip
+        assert best.score == best.logprob
+        text = toy.tokenizer.decode(best.ids[:-1])
+        if best.ids[-1] == SEP_ID or toy.tokenizer.encode_each([text])[0].tolist() != list(best.ids[:-1]):
+            continue  # text that is not encoded as the model spelt it
+        (found,) = score(saved, [(texts[: number + 1], [*GERMAN[0].texts[:number], text])], alignment="sent-align")
+        assert found.sentences[-1] == pytest.approx(best.logprob, rel=1e-5)
+    (found,) = score(saved, [(texts[:3], texts[:3])], alignment="sent-align")
+    assert len(found.tokens) == 3 and found.total == pytest.approx(sum(found.sentences))
+    batch = score(saved, [(texts[:3], texts[:3]), (texts[1:2], texts[3:4])], alignment="sent-align", tokens=10)
+    assert batch[0].total == pytest.approx(found.total, rel=1e-6)
+    assert all(value <= 0 for sentence in found.tokens for value in sentence)
+
+
+def test_blocks_are_the_papers(toy: Prepared) -> None:
+    source = toy.tokenizer.encode_each(["a b c"] * 8)
+    two = make_saved(toy, "concat-2").description.context
+    assert blocks(source, two, 1.0) == [Block(0, 2, True), Block(2, 5, False), Block(5, 8, False)]
+    assert blocks(source[:2], two, 1.0) == [Block(0, 2, True)]
+    parts = blocks(source * 6, make_saved(toy, "concat").description.context, 0.95)
+    assert parts[0].first == 0 and parts[-1].last == 48 and len(parts) > 2
+    assert all(a.last == b.first for a, b in pairwise(parts))
+
+
+def test_fitting_the_count() -> None:
+    assert fitted([(1,), (2,)], 4) == [(1,), (2,), (), ()]
+    assert fitted([(1,), (2,), (3, 4), (5,)], 2) == [(1,), (2, 3, 4, 5)]
+
+
+def test_misaligned_parts_are_counted(toy: Prepared) -> None:
+    saved = make_saved(toy, "concat")
+    split = translator(saved, count="split").translate(DOCUMENTS[0])
+    forced = translator(saved).translate(DOCUMENTS[0])
+    assert forced.misaligned == 0 and split.misaligned > 0
+    assert len(split.segments) == len(forced.segments) == len(DOCUMENTS[0])
+
+
+def test_unknown_alignment(toy: Prepared) -> None:
+    with pytest.raises(ConfigError, match="no alignment for decoding is called 'linear'"):
+        translator(make_saved(toy, "window"), alignment="linear")
