@@ -1,7 +1,27 @@
 """Fenster: document-level neural machine translation with window attention."""
 
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
 from fenster.document import Document, ParallelDocument, Segment
 from fenster.errors import FensterError
 
+if TYPE_CHECKING:
+    from fenster.decode.translator import Translator
+
 __version__ = "0.1.0"
-__all__ = ["Document", "FensterError", "ParallelDocument", "Segment", "__version__"]
+__all__ = ["Document", "FensterError", "ParallelDocument", "Segment", "__version__", "load"]
+
+
+def load(folder: Path | str, *, device: str = "auto", **settings: Any) -> Translator:
+    """A translator from a model folder: `fenster.load("model", beam=4).translate(["A sentence.", "Another."])`.
+
+    Settings are those of `fenster.decode.config.DecodeConfig`; torch is imported here, not with the package.
+    """
+    from fenster.config import check
+    from fenster.decode.config import DecodeConfig
+    from fenster.decode.translator import Translator
+
+    return Translator.load(folder, check(settings, DecodeConfig), device)

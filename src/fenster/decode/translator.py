@@ -33,6 +33,8 @@ class Translator:
     def __init__(self, saved: Saved, config: DecodeConfig | None = None) -> None:
         self.saved, self.config = saved, config or DecodeConfig()
         self.model, self.tokenizer = saved.model, saved.tokenizer
+        self.misaligned = 0
+        """Parts of the document translated last whose number of sentences was not the source's."""
         alignment = self.config.alignment
         fit = [name for name, kind in ALIGNMENTS.items() if not kind.needs_length]
         if alignment is not None and alignment not in fit:
@@ -64,7 +66,7 @@ class Translator:
         """
         document = _document(document)
         found = list(self.stream(document, history, gold))
-        return Translation(document.id, tuple(found), self._misaligned)
+        return Translation(document.id, tuple(found), self.misaligned)
 
     def translate_all(self, documents: Iterable[Document]) -> Iterator[Translation]:
         """Several documents, searched side by side, in order."""
@@ -78,25 +80,35 @@ class Translator:
             yield from self._together(group)
 
     def stream(
-        self, document: Document | Sequence[str] | str, history: Pairs = (), gold: Document | None = None
+        self,
+        document: Document | Sequence[str] | str,
+        history: Pairs = (),
+        gold: Document | None = None,
+        done: Sequence[str] = (),
     ) -> Iterator[Translated]:
-        """The segments of one document in order, as they are ready."""
+        """The segments of one document in order, as they are ready. `done` are translations of its first segments
+        that an earlier call made: only the rest is translated, and yielded."""
         document = _document(document)
+        self.misaligned = 0
         if (history or gold is not None) and self.strategy != "sequential":
             raise ConfigError(
                 f"{self.strategy} decoding has no use for earlier translations", fix="take strategy: sequential"
             )
-        self._misaligned = 0
         texts = [normalise(text) for text in document.texts]
-        number = {place: count for count, place in enumerate(place for place, text in enumerate(texts) if text)}
-        source = self.tokenizer.encode_each([texts[place] for place in number])
+        real = [place for place, text in enumerate(texts) if text]
+        source = self.tokenizer.encode_each([texts[place] for place in real])
         if gold is not None and len(gold) != len(document):
             raise ConfigError(f"gold has {len(gold)} segments, and the document {len(document)}")
         golden = (
-            None if gold is None else self.tokenizer.encode_each([normalise(gold.texts[place]) for place in number])
+            None if gold is None else self.tokenizer.encode_each([normalise(gold.texts[place]) for place in real])
         )
-        found = self._sequential(source, history, golden) if self.strategy == "sequential" else self._blocks(source)
-        for text in texts:
+        ready = [text for place, text in enumerate(done) if texts[place]]
+        found = (
+            self._sequential(source, history, golden, ready)
+            if self.strategy == "sequential"
+            else self._blocks(source, len(ready))
+        )
+        for text in texts[len(done) :]:
             if not text:
                 yield Translated("", "")
                 continue
@@ -106,21 +118,24 @@ class Translator:
     # What the strategies yield for each sentence: its hypotheses, best first, and how long they took.
 
     def _sequential(
-        self, source: list[Ids], history: Pairs, gold: list[Ids] | None
+        self, source: list[Ids], history: Pairs, gold: list[Ids] | None, done: Sequence[str] = ()
     ) -> Iterator[tuple[list[Hypothesis], float]]:
         reading = self._reading(source, history)
-        for place in range(len(source)):
+        for place, translation in enumerate(self.tokenizer.encode_each([normalise(text) for text in done])):
+            reading.add(translation if gold is None else gold[place])
+        for place in range(len(done), len(source)):
             began = time.perf_counter()
             (hypotheses,) = self._run([self._next(reading)])
             reading.add(self._ids(hypotheses[0]) if gold is None else gold[place])
             yield hypotheses, time.perf_counter() - began
 
-    def _blocks(self, source: list[Ids]) -> Iterator[tuple[list[Hypothesis], float]]:
-        for group in _grouped(self._cut(source), self.config.lanes):
+    def _blocks(self, source: list[Ids], done: int) -> Iterator[tuple[list[Hypothesis], float]]:
+        """From sentence `done` on; a block that was interrupted is searched again."""
+        for group in _grouped([block for block in self._cut(source) if block.last > done], self.config.lanes):
             began = time.perf_counter()
-            found = self._search_blocks(source, group)
-            seconds = (time.perf_counter() - began) / sum(block.last - block.first for block in group)
-            for hypotheses in found:
+            found = list(self._search_blocks(source, group))
+            seconds = (time.perf_counter() - began) / len(found)
+            for hypotheses in found[max(0, done - group[0].first) :]:
                 yield hypotheses, seconds
 
     def _together(self, documents: list[Document]) -> Iterator[Translation]:
@@ -193,7 +208,7 @@ class Translator:
             best = found[0]
             parts = full_segment.sentences(best)
             if len(parts) != count:
-                self._misaligned += 1
+                self.misaligned += 1
                 if self.config.count == "repair":
                     yield from (each for each, _ in self._sequential(source[block.first : block.last], (), None))
                     continue
@@ -213,15 +228,12 @@ class Translator:
         return np.array(kept, dtype=self.tokenizer.dtype)
 
     def _translated(self, source: str, hypotheses: list[Hypothesis], seconds: float) -> Translated:
-        best, *others = hypotheses
-        return Translated(
-            source,
-            self.tokenizer.decode(self._ids(best)),
-            best.score,
-            bool(best.capped),
-            tuple((self.tokenizer.decode(self._ids(other)), other.score) for other in others),
-            seconds,
-        )
+        # Hypotheses that differ only in their end symbol or spelling are one text, with the best score.
+        texts: dict[str, float] = {}
+        for hypothesis in hypotheses:
+            texts.setdefault(self.tokenizer.decode(self._ids(hypothesis)), hypothesis.score)
+        (text, score), *others = texts.items()
+        return Translated(source, text, score, bool(hypotheses[0].capped), tuple(others), seconds)
 
 
 def _sentence(hypothesis: Hypothesis, place: int, parts: list[tuple[int, ...]]) -> Hypothesis:

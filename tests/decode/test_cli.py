@@ -1,0 +1,172 @@
+"""`fenster translate` and `fenster score`, as a user calls them."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+import fenster
+from fenster.cli import main
+from fenster.corpus.generated import generate
+from fenster.decode.translator import Translator
+from fenster.model.saved import Saved, save_model
+from fenster.shards import Prepared
+from tests.decode.conftest import make_saved
+
+TEXT = "Hi, Anna. Are you tired?\n\nHere is the lamp.\nIt is very old. Nobody needs it.\n\n\nThe end.\n"
+
+
+def write(saved: Saved, folder: Path) -> Path:
+    weights = {name: tensor.float() for name, tensor in saved.model.state_dict().items()}
+    save_model(folder, saved.description, weights, saved.tokenizer, "# a card")
+    return folder
+
+
+@pytest.fixture
+def model(toy: Prepared, tmp_path: Path) -> Path:
+    return write(make_saved(toy, "window"), tmp_path / "runs" / "window" / "model")
+
+
+def call(*arguments: object) -> None:
+    main([*map(str, arguments), "--beam", "2"] if arguments[0] == "translate" else [*map(str, arguments)])
+
+
+def test_a_line_for_a_line(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "text.txt"
+    source.write_text(TEXT)
+    call("translate", source, "--model", model)
+    shown = capsys.readouterr().out.splitlines()
+    assert [bool(line) for line in shown] == [bool(line) for line in TEXT.splitlines()]
+    call("translate", source, "-m", tmp_path / "runs", "--system", "window", "-o", tmp_path / "out.txt")
+    assert (tmp_path / "out.txt").read_text().splitlines() == shown
+    assert not list(tmp_path.glob(".*unfinished*"))
+    assert "reached the length limit" in capsys.readouterr().err
+
+
+def test_jsonl_has_every_segment(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "text.txt"
+    source.write_text(TEXT)
+    call("translate", source, "-m", model, "--format", "jsonl", "--nbest", "2")
+    segments = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [segment["line"] for segment in segments] == [1, 1, 2, 3, 4, 4, 5, 6, 7]
+    assert segments[1]["source"] == "Are you tired?" and len(segments[1]["alternatives"]) <= 1
+    call("translate", source, "-m", model, "--format", "jsonl", "--one-sentence-per-line")
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["source"] for line in lines] == TEXT.splitlines() and "alternatives" not in lines[0]
+
+
+def test_standard_input(model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    for raw, lines in (("one\ntwo", 2), ("\r\nthree\r\n", 2), ("\ufeffone\x0bstill one\n", 1)):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(raw.encode())))
+        call("translate", "-m", model)
+        assert len(capsys.readouterr().out.split("\n")) == lines + 1
+
+
+def test_an_interrupted_translation_goes_on(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, out = tmp_path / "text.txt", tmp_path / "out.txt"
+    source.write_text(TEXT)
+    call("translate", source, "-m", model)
+    whole = capsys.readouterr().out
+    run, calls = Translator._run, []
+
+    def stopping(self: Translator, jobs: list) -> list:
+        calls.append(len(jobs))
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return run(self, jobs)
+
+    monkeypatch.setattr(Translator, "_run", stopping)
+    with pytest.raises(SystemExit) as told:
+        call("translate", source, "-m", model, "-o", out)
+    assert told.value.code == 130 and not out.exists()
+    before = len(calls)
+    call("translate", source, "-m", model, "-o", out)
+    assert "going on after 4 segments" in capsys.readouterr().err  # three sentences and a blank line
+    assert len(calls) == before + 3
+    assert len(out.read_text().splitlines()) == len(whole.splitlines())
+    # Other settings do not go on with it.
+    calls[:] = [0] * 4
+    monkeypatch.setattr(Translator, "_run", run)
+    call("translate", source, "-m", model, "-o", out, "--strategy", "sentence")
+    assert "going on" not in capsys.readouterr().err
+
+
+def test_documents_do_not_see_each_other(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    alone, both = tmp_path / "alone.txt", tmp_path / "both.txt"
+    alone.write_text("Here is the lamp.\nIt is very old.\n")
+    both.write_text("Hi, Anna.\n\nHere is the lamp.\nIt is very old.\n")
+    call("translate", alone, "-m", model, "--documents")
+    wanted = capsys.readouterr().out.splitlines()
+    call("translate", both, "-m", model, "--documents")
+    assert capsys.readouterr().out.splitlines()[2:] == wanted
+
+
+def test_history(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, earlier = tmp_path / "text.txt", tmp_path / "earlier.tsv"
+    source.write_text("It is very old.\n")
+    earlier.write_text("Here is the lamp.\tHier ist die Lampe.\n")
+    call("translate", source, "-m", model, "--history", earlier)
+    assert len(capsys.readouterr().out.splitlines()) == 1
+    earlier.write_text("Here is the lamp.\n")
+    with pytest.raises(SystemExit) as told:
+        call("translate", source, "-m", model, "--history", earlier)
+    assert told.value.code == 2 and "earlier.tsv:1: not a pair" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--context", "many"], "context"),
+        (["--alignment", "linear"], "no alignment for decoding"),
+        (["--beam", "0"], "beam"),
+        (["--system", "lst"], "no system 'lst'"),
+    ],
+)
+def test_bad_settings(
+    model: Path, tmp_path: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "text.txt"
+    source.write_text(TEXT)
+    with pytest.raises(SystemExit) as told:
+        main(["translate", str(source), "-m", str(model), *arguments])
+    assert told.value.code == 2 and message in capsys.readouterr().err
+
+
+def test_damaged_models_are_named(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "text.txt"
+    source.write_text(TEXT)
+    for name in ("weights.safetensors", "model.json", "tokenizer.model"):
+        kept = (model / name).read_bytes()
+        (model / name).write_bytes(kept[: len(kept) // 2])
+        with pytest.raises(SystemExit) as told:
+            call("translate", source, "-m", model)
+        assert told.value.code == 2 and name in capsys.readouterr().err
+        (model / name).write_bytes(kept)
+
+
+def test_scores(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from fenster.corpus.table import write_jsonl
+
+    path = tmp_path / "pairs.jsonl"
+    documents = list(generate(2, seed=4))
+    write_jsonl((document.pair for document in documents), [path])
+    call("score", path, "-m", model, "--tokens")
+    entries = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len(entries) == sum(len(document.pair) for document in documents)
+    for entry in entries:
+        assert entry["logprob"] == pytest.approx(sum(entry["tokens"])) and entry["length"] == len(entry["tokens"])
+    call("score", path, "-m", model, "--context", "sentence")
+    alone = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert alone[0]["logprob"] != entries[0]["logprob"] or alone[3]["logprob"] != entries[3]["logprob"]
+
+
+def test_from_python(model: Path) -> None:
+    translator = fenster.load(model, beam=2)
+    result = translator.translate(["Hi, Anna.", "", "Are you tired?"])
+    assert len(result.texts) == 3 and result.texts[1] == ""
+    assert [segment.text for segment in translator.stream("Hi, Anna.")] == result.texts[:1]
+    with pytest.raises(fenster.FensterError, match="unknown key"):
+        fenster.load(model, beams=3)
