@@ -1,6 +1,7 @@
 #!/bin/sh
-# The main job on what ships with the repo: generate a small parallel corpus with discourse dependencies, prepare
-# it, and look at what came out. Everything lands in demo/out.
+# The main job on what ships with the repo: generate a small parallel corpus with discourse dependencies, prepare it,
+# train a sentence-level and a window system on it, and translate documents with both. Everything lands in demo/out; what
+# was trained before is not trained again.
 set -eu
 cd "$(dirname "$0")/.."
 out=demo/out
@@ -15,9 +16,22 @@ say "2. Look at the corpus: fenster data stats $out/train.jsonl"
 fenster data stats $out/train.jsonl
 
 say "3. Learn a tokenizer and prepare token ids: fenster prepare configs/prepare/toy.yaml"
-fenster prepare configs/prepare/toy.yaml --force
+fenster prepare configs/prepare/toy.yaml
 
 say "4. The same documents as sentence-level, concatenated and document-level training examples"
 for context in sentence adjacent document; do
     fenster data show $out/prepared --context $context --tokens 2000
 done
+
+say "5. Train a sentence-level system (about a minute): fenster train configs/train/toy-sentence.yaml"
+fenster train configs/train/toy-sentence.yaml
+
+say "6. Train a system with window attention (about two minutes): fenster train configs/train/toy.yaml"
+fenster train configs/train/toy.yaml
+fenster runs $out
+
+say "7. Translate with both: green forms agree with the sentence that decides them, red ones do not"
+python demo/compare.py $out
+
+say "8. Or a text of your own: fenster translate demo/sample.txt --model $out/window/model"
+fenster translate demo/sample.txt --model $out/window/model

@@ -308,3 +308,81 @@ def train(
         f"{'bfloat16' if cuda else 'float32'}, {'compiled' if compiled else 'not compiled'}, {name}, "
         f"torch {torch.__version__}; ratio: to the first system of the same length"
     )
+
+
+@app.command
+def decode(
+    *,
+    device: Literal["cpu", "cuda"] | None = None,
+    sentences: Annotated[list[int], Parameter(consume_multiple=True, negative="")] | None = None,
+    beam: int = 4,
+    naive: int = 100,
+    count: int = 32,
+    batch: int = 16,
+    programs: Annotated[list[str], Parameter(consume_multiple=True, negative="")] | None = None,
+) -> None:
+    """Decoding speed of the base model with random weights: by place in a document, and against other programs.
+
+    First, sequential decoding with window attention: what sentence n of a document costs, with only what is in reach
+    and with everything encoded again. Then sentence-level translation side by side with other programs, the same
+    sentences (25 tokens), beam and token counts.
+
+    Examples:
+
+    ```
+    fenster bench decode
+    fenster bench decode --sentences 10 1000 --programs fenster "hugging face" ctranslate2
+    ```
+
+    Parameters
+    ----------
+    sentences
+        Places in the document to measure at.
+    naive
+        Encode everything again up to this sentence only; it takes long.
+    count
+        Sentences for the comparison of programs.
+    batch
+        Sentences at a time there.
+    programs
+        Of fenster, hugging face (transformers) and ctranslate2; fenster alone by default.
+    """
+    import torch
+
+    from fenster.bench import decode as bench_decode
+
+    cuda = torch.cuda.is_available() if device is None else device == "cuda"
+    if cuda and not torch.cuda.is_available():
+        raise FensterError("there is no GPU here", fix="leave --device out to measure on the CPU")
+    place = torch.device("cuda" if cuda else "cpu")
+    known = ("fenster", "hugging face", "ctranslate2")
+    unknown = sorted(set(programs or ()) - set(known))
+    if unknown:
+        raise FensterError(f"no program is called {unknown[0]!r}", expected=", ".join(known))
+    numbers = sorted(sentences or [10, 100, 300, 1000])
+    table = Table("sentence", "in reach only", "everything again", "ratio", "memory", box=None)
+    with bar("sentence by sentence", len(numbers)) as advance:
+        for row in bench_decode.by_position(place, numbers, beam, naive):
+            advance(1)
+            again = (
+                ("-", "-") if row.whole is None else (f"{1000 * row.whole:,.0f} ms", f"{row.whole / row.near:.1f}")
+            )
+            table.add_row(f"{row.number:,}", f"{1000 * row.near:,.0f} ms", *again, f"{row.memory / 2**30:.2f} GiB")
+    Console(width=100).print(table)
+    speeds = Table("program", "sentences/s", "target tokens/s", "ratio", "memory", box=None)
+    first = None
+    for speed in bench_decode.against(place, count, beam, batch, programs or ["fenster"]):
+        first = first or speed.sentences
+        speeds.add_row(
+            speed.program,
+            f"{speed.sentences:.2f}",
+            f"{speed.tokens:,.0f}",
+            f"{speed.sentences / first:.2f}",
+            f"{speed.memory / 2**30:.2f} GiB",
+        )
+    Console(width=100).print(speeds)
+    name = torch.cuda.get_device_name() if cuda else f"{torch.get_num_threads()} CPU threads"
+    print(
+        f"base model, 15k vocabulary, float32, beam {beam}, sentences of {bench_decode.SENTENCE} tokens, "
+        f"{batch} at a time, {name}, torch {torch.__version__}"
+    )
