@@ -8,6 +8,7 @@ weights: speed does not depend on what weights say.
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +19,9 @@ import torch
 
 from fenster.bench.memory import own_memory
 from fenster.decode import sequential
-from fenster.decode.job import run
+from fenster.decode.beam import Limits
+from fenster.decode.job import Job, run
+from fenster.decode.quantise import quantised
 from fenster.decode.sequential import Reading
 from fenster.errors import FensterError
 from fenster.model import Transformer, preset
@@ -79,7 +82,7 @@ def against(device: torch.device, count: int, beam: int, batch: int, programs: l
     """Sentences a second and target tokens a second of each program, on `count` sentences, `batch` at a time."""
     rng = np.random.default_rng(0)
     sources = [rng.integers(6, VOCABULARY, SENTENCE).tolist() for _ in range(count)]
-    makers = {"fenster": _fenster, "hugging face": _hugging_face, "ctranslate2": _ctranslate2}
+    makers = {"fenster": _fenster, "fenster int8": _int8, "hugging face": _hugging_face, "ctranslate2": _ctranslate2}
     for program in programs:
         translate = makers[program](device, beam)
         translate(sources[:2])
@@ -93,11 +96,12 @@ def against(device: torch.device, count: int, beam: int, batch: int, programs: l
         yield Speed(program, count / seconds, tokens / seconds, memory)
 
 
-def _fenster(device: torch.device, beam: int) -> Any:
-    from fenster.decode.beam import Limits
-    from fenster.decode.job import Job
+def _int8(device: torch.device, beam: int) -> Any:
+    return _fenster(device, beam, quantised(base(device)))
 
-    model = base(device)
+
+def _fenster(device: torch.device, beam: int, model: Transformer | None = None) -> Any:
+    model = model or base(device)
 
     def translate(sources: list[list[int]]) -> int:
         limits = Limits((SENTENCE,), least=SENTENCE, one=True)
@@ -116,9 +120,9 @@ def _marian() -> Any:
     torch.manual_seed(0)
     config = MarianConfig(
         vocab_size=VOCABULARY, d_model=512, encoder_layers=6, decoder_layers=6, encoder_attention_heads=8,
-        decoder_attention_heads=8, encoder_ffn_dim=2048, decoder_ffn_dim=2048, pad_token_id=0, eos_token_id=3,
-        bos_token_id=2, decoder_start_token_id=2, forced_eos_token_id=None, max_position_embeddings=512,
-        share_encoder_decoder_embeddings=True, scale_embedding=True,
+        decoder_attention_heads=8, encoder_ffn_dim=2048, decoder_ffn_dim=2048, pad_token_id=VOCABULARY - 1,
+        eos_token_id=3, bos_token_id=2, decoder_start_token_id=VOCABULARY - 1, forced_eos_token_id=None,
+        max_position_embeddings=512, share_encoder_decoder_embeddings=True, scale_embedding=True,
     )  # fmt: skip
     return MarianMTModel(config).eval()
 
@@ -138,17 +142,19 @@ def _hugging_face(device: torch.device, beam: int) -> Any:
 
 
 def _ctranslate2(device: torch.device, beam: int) -> Any:
-    import tempfile
-
     try:
         import ctranslate2
         from ctranslate2.converters import TransformersConverter
     except ImportError:
         raise FensterError("this comparison needs ctranslate2", fix="pip install ctranslate2") from None
+
+    class Converter(TransformersConverter):  # type: ignore[misc]
+        def load_tokenizer(self, *_: object, **__: object) -> _Pieces:
+            return _Pieces()
+
     with tempfile.TemporaryDirectory() as folder:
         _marian().save_pretrained(f"{folder}/marian")
-        _write_vocabulary(f"{folder}/marian")
-        TransformersConverter(f"{folder}/marian").convert(f"{folder}/ct2", quantization="float32")
+        Converter(f"{folder}/marian").convert(f"{folder}/ct2", quantization="float32")
         translator = ctranslate2.Translator(
             f"{folder}/ct2", device=device.type, compute_type="float32", inter_threads=1,
             intra_threads=torch.get_num_threads(),
@@ -164,11 +170,11 @@ def _ctranslate2(device: torch.device, beam: int) -> Any:
     return translate
 
 
-def _write_vocabulary(folder: str) -> None:
-    """What the converter wants to read: a Marian tokenizer whose pieces are p0, p1, …"""
-    import json
-    from pathlib import Path
+class _Pieces:
+    """What CTranslate2's converter asks a tokenizer for: pieces p0, p1, …"""
 
-    names = {0: "<pad>", 1: "<unk>", 2: "<s>", 3: "</s>"}
-    vocabulary = {names.get(id, f"p{id}"): id for id in range(VOCABULARY)}
-    Path(folder, "vocab.json").write_text(json.dumps(vocabulary))
+    bos_token, eos_token, unk_token, pad_token = "<s>", "</s>", "<unk>", "<pad>"
+
+    def get_vocab(self) -> dict[str, int]:
+        names = {VOCABULARY - 1: self.pad_token, 1: self.unk_token, 2: self.bos_token, 3: self.eos_token}
+        return {names.get(id, f"p{id}"): id for id in range(VOCABULARY)}

@@ -345,7 +345,7 @@ def decode(
     batch
         Sentences at a time there.
     programs
-        Of fenster, hugging face (transformers) and ctranslate2; fenster alone by default.
+        Of fenster, fenster int8, hugging face (transformers) and ctranslate2; fenster alone by default.
     """
     import torch
 
@@ -355,7 +355,7 @@ def decode(
     if cuda and not torch.cuda.is_available():
         raise FensterError("there is no GPU here", fix="leave --device out to measure on the CPU")
     place = torch.device("cuda" if cuda else "cpu")
-    known = ("fenster", "hugging face", "ctranslate2")
+    known = ("fenster", "fenster int8", "hugging face", "ctranslate2")
     unknown = sorted(set(programs or ()) - set(known))
     if unknown:
         raise FensterError(f"no program is called {unknown[0]!r}", expected=", ".join(known))

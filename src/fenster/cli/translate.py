@@ -55,6 +55,7 @@ def translate(
     lookahead: int = 0,
     alignment: str | None = None,
     nbest: int = 1,
+    int8: Annotated[bool, Parameter(negative="")] = False,
     device: Literal["auto", "cpu", "cuda"] = "auto",
 ) -> None:
     """Translate a text file, or standard input, as a document.
@@ -107,6 +108,8 @@ def translate(
         Around which source token windows lie; the model's own if left out.
     nbest
         Hypotheses in JSONL output.
+    int8
+        8-bit weights: several times faster on a CPU, a little less exact.
     """
     from fenster.decode.config import DecodeConfig
     from fenster.decode.translator import Translator
@@ -119,6 +122,7 @@ def translate(
         "count": count,
         "lookahead": lookahead,
         "alignment": alignment,
+        "int8": int8,
     }
     from fenster.config import check
 

@@ -116,7 +116,9 @@ class _Search:
         self.tokens = torch.cat([self.tokens[index], previous[:, None]], 1)
         self.capped = self.capped[index]
         self.capped[torch.arange(len(index), device=index.device), sentence] |= full
-        self.hidden, self.state = self.model.step(previous, self.state.reorder(index))
+        fewer = None if len(keep) == len(row) else keep
+        state = self.state.reorder(index, self.sums.shape[1], fewer)
+        self.hidden, self.state = self.model.step(previous, state)
 
     def _candidates(self) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
         """The best 2 * beam next tokens of each lane, best first, all [lanes, candidates]: their log-probabilities

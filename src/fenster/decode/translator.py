@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from fenster.decode.beam import Hypothesis
 from fenster.decode.config import DecodeConfig
 from fenster.decode.full_segment import Block
 from fenster.decode.job import Job, run
+from fenster.decode.quantise import quantised
 from fenster.decode.result import Translated, Translation
 from fenster.decode.sequential import Reading
 from fenster.document import Document
@@ -43,9 +45,11 @@ class Translator:
     @classmethod
     def load(cls, folder: Path | str, config: DecodeConfig | None = None, device: str = "auto") -> Translator:
         """From a model folder; on a GPU where there is one."""
+        config = config or DecodeConfig()
         if device == "auto":
-            device = "cuda" if torch.cuda.is_available() else "cpu"
-        return cls(load_model(Path(folder), device), config)
+            device = "cuda" if torch.cuda.is_available() and not config.int8 else "cpu"
+        saved = load_model(Path(folder), device)
+        return cls(replace(saved, model=quantised(saved.model)) if config.int8 else saved, config)
 
     @property
     def strategy(self) -> str:

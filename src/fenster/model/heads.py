@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fenster.model.compute import attend
 from fenster.model.pattern import Pattern, Relative
-from fenster.model.precision import widened
 from fenster.model.probe import Spot
 from fenster.model.state import CrossState, Moment, SelfState, View
 
@@ -47,17 +47,18 @@ class Heads(nn.Module):
 
     def _look(self, q: Tensor, view: View) -> Tensor:
         """One query [N, H, D] for each hypothesis against what its state shows."""
-        logits = torch.einsum("nhd,nmhd->nhm", q, view.k)
+        bias = None  # [N, H, M]
         relative = self.relative
         if relative is not None and view.distance is not None:
-            term = torch.einsum("nhd,rhd->nhr", q, relative.table.to(q.dtype))
-            index = relative.index(view.distance)[:, None, :].expand_as(logits)
-            logits = logits + term.gather(-1, index)
-        logits = widened(logits) * q.shape[-1] ** -0.5
+            term = torch.einsum("nhd,rhd->nhr", q, relative.table.to(q.dtype)) * q.shape[-1] ** -0.5
+            bias = term.gather(-1, relative.index(view.distance)[:, None, :].expand(-1, self.heads, -1))
+        # [G, H, shared, D]: neighbours that look at the same slots are the rows of one product.
+        grouped = q.view(-1, view.shared, *q.shape[1:]).transpose(1, 2)
         contexts = []
         for allowed in view.allowed:
-            weights = logits.masked_fill(~allowed[:, None, :], -torch.inf).softmax(-1).to(q.dtype)
-            contexts.append(torch.einsum("nhm,nmhd->nhd", weights, view.v))
+            mask = allowed[:, None, :] if bias is None else bias.masked_fill(~allowed[:, None, :], -torch.inf)
+            found = F.scaled_dot_product_attention(grouped, view.k, view.v, attn_mask=mask.unsqueeze(2))
+            contexts.append(found.transpose(1, 2).reshape(q.shape))
         return self._joined(contexts)
 
     def _joined(self, contexts: list[Tensor]) -> Tensor:

@@ -7,7 +7,7 @@ Windows keep only what can still be seen, so their state does not grow with the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -23,16 +23,21 @@ class Moment:
     position: Tensor  # [N] place in the target, from 0
     sentence: Tensor  # [N] sentence index
     center: Tensor  # [N] aligned source place
+    width: int = 0  # hypotheses of each source, side by side; 0 where that is not known
 
 
 @dataclass(frozen=True)
 class View:
-    """Keys and values that N queries may look at: M slots each, one mask for every pattern of the module."""
+    """Keys and values that N queries may look at: M slots each, one mask for every pattern of the module.
 
-    k: Tensor  # [N, M, H, D]
-    v: Tensor  # [N, M, H, D]
-    allowed: tuple[Tensor, ...]  # [N, M] bool each
+    Where `shared` neighbouring queries look at the same slots, there is one row for all of them: G = N / shared rows.
+    """
+
+    k: Tensor  # [G, H, M, D]
+    v: Tensor  # [G, H, M, D]
+    allowed: tuple[Tensor, ...]  # [G, M] bool each
     distance: Tensor | None = None  # [N, M] i - j, for relative positions
+    shared: int = 1
 
 
 class SelfState(ABC):
@@ -59,43 +64,59 @@ class CrossState(ABC):
     @abstractmethod
     def view(self, now: Moment) -> View: ...
 
+    def narrow(self, keep: Tensor) -> CrossState:
+        """Only sources `keep` are needed from now on; later moments have a `width` and no other sources."""
+        return self
+
 
 @dataclass(frozen=True)
 class Growing(SelfState):
     """Keeps everything. `restricted` adds a second mask, same sentence only (LST)."""
 
     restricted: bool = False
-    k: Tensor | None = None  # [N, M, H, D]
+    k: Tensor | None = None  # [M, N, H, D]
     v: Tensor | None = None
-    position: Tensor | None = None  # [N, M], -1 where empty
-    sentence: Tensor | None = None  # [N, M]
+    position: Tensor | None = None  # [M, N], -1 where empty
+    sentence: Tensor | None = None  # [M, N]
+    order: Tensor | None = None  # [N] rows that a reordering chose; carried out when the next token is added
 
     def add(self, k: Tensor, v: Tensor, now: Moment) -> Growing:
         new = (k, v, now.position, now.sentence)
         old = (self.k, self.v, self.position, self.sentence)
-        joined = (
-            x.unsqueeze(1) if before is None else torch.cat([before, x.unsqueeze(1)], 1)
-            for before, x in zip(old, new, strict=True)
-        )
+        joined = (self._joined(before, x) for before, x in zip(old, new, strict=True))
         return Growing(self.restricted, *joined)
+
+    def _joined(self, before: Tensor | None, new: Tensor) -> Tensor:
+        """One copy for reordering and growing."""
+        if before is None:
+            return new.unsqueeze(0)
+        if self.order is None:
+            return torch.cat([before, new.unsqueeze(0)])
+        out = before.new_empty(len(before) + 1, *new.shape)
+        torch.index_select(before, 1, self.order, out=out[:-1])
+        out[-1] = new
+        return out
 
     def fill(self, k: Tensor, v: Tensor, packed: Packed) -> Growing:
         slot = torch.arange(packed.longest, device=k.device)
         places = torch.where(slot < packed.lengths[:, None], pad(packed.place, packed), -1)
-        return Growing(self.restricted, pad(k, packed), pad(v, packed), places, pad(packed.sentence, packed))
+        padded = (pad(k, packed), pad(v, packed), places, pad(packed.sentence, packed))
+        return Growing(self.restricted, *(x.transpose(0, 1).contiguous() for x in padded))
 
     def view(self, now: Moment) -> View:
         assert self.k is not None and self.v is not None
-        assert self.position is not None and self.sentence is not None
-        filled = self.position >= 0
+        assert self.position is not None and self.sentence is not None and self.order is None
+        filled = (self.position >= 0).t()
         allowed: tuple[Tensor, ...] = (filled,)
         if self.restricted:
-            allowed = (filled, filled & (self.sentence == now.sentence[:, None]))
-        return View(self.k, self.v, allowed, now.position[:, None] - self.position)
+            allowed = (filled, filled & (self.sentence == now.sentence).t())
+        k, v = self.k.permute(1, 2, 0, 3), self.v.permute(1, 2, 0, 3)
+        return View(k, v, allowed, now.position[:, None] - self.position.t())
 
     def reorder(self, index: Tensor) -> Growing:
-        moved = (None if x is None else x[index] for x in (self.k, self.v, self.position, self.sentence))
-        return Growing(self.restricted, *moved)
+        if self.order is not None:
+            index = self.order[index]
+        return replace(self, order=index)
 
 
 @dataclass(frozen=True)
@@ -131,7 +152,8 @@ class Ring(SelfState):
 
     def view(self, now: Moment) -> View:
         assert self.k is not None and self.v is not None and self.position is not None
-        return View(self.k, self.v, (self.position >= 0,), now.position[:, None] - self.position)
+        k, v = self.k.transpose(1, 2), self.v.transpose(1, 2)
+        return View(k, v, (self.position >= 0,), now.position[:, None] - self.position)
 
     def reorder(self, index: Tensor) -> Ring:
         moved = (None if x is None else x[index] for x in (self.k, self.v, self.position))
@@ -146,14 +168,19 @@ class WholeSource(CrossState):
     v: Tensor
     lengths: Tensor  # [B]
 
+    def narrow(self, keep: Tensor) -> WholeSource:
+        return WholeSource(self.k[keep], self.v[keep], self.lengths[keep])
+
     @classmethod
     def of(cls, k: Tensor, v: Tensor, source: Packed) -> WholeSource:
         return cls(pad(k, source), pad(v, source), source.lengths)
 
     def view(self, now: Moment) -> View:
-        slot = torch.arange(self.k.shape[1], device=self.k.device)
-        allowed = slot < self.lengths[now.sequence][:, None]
-        return View(self.k[now.sequence], self.v[now.sequence], (allowed,))
+        allowed = torch.arange(self.k.shape[1], device=self.k.device) < self.lengths[:, None]
+        k, v = self.k.transpose(1, 2), self.v.transpose(1, 2)
+        if now.width:
+            return View(k, v, (allowed,), shared=now.width)
+        return View(k[now.sequence], v[now.sequence], (allowed[now.sequence],))
 
 
 @dataclass(frozen=True)
@@ -172,4 +199,4 @@ class SourceWindow(CrossState):
         index = (begin + now.center)[:, None] + offset
         allowed = (index >= begin[:, None]) & (index < end[:, None])
         index = index.clamp(0, len(self.k) - 1)
-        return View(self.k[index], self.v[index], (allowed,))
+        return View(self.k[index].transpose(1, 2), self.v[index].transpose(1, 2), (allowed,))

@@ -36,11 +36,17 @@ class DecoderState:
     layers: tuple[SelfState, ...]
     sources: tuple[CrossState, ...]
     steps: Steps
+    width: int = 0
+    """Hypotheses of each source, side by side, where that is so for all; 0 where it is not known."""
 
-    def reorder(self, index: Tensor) -> DecoderState:
-        """Hypothesis n goes on from what hypothesis index[n] was."""
+    def reorder(self, index: Tensor, width: int = 0, keep: Tensor | None = None) -> DecoderState:
+        """Hypothesis n goes on from what hypothesis index[n] was.
+
+        A search that keeps `width` hypotheses a source side by side says so, and which sources (`keep`) it still needs
+        where not all: cross-attention is cheaper then."""
         moved = tuple(layer.reorder(index) for layer in self.layers)
-        return DecoderState(moved, self.sources, self.steps.reorder(index))
+        sources = self.sources if keep is None else tuple(source.narrow(keep) for source in self.sources)
+        return DecoderState(moved, sources, self.steps.reorder(index), width)
 
 
 class Transformer(nn.Module):
@@ -60,6 +66,8 @@ class Transformer(nn.Module):
         nn.init.normal_(self.embedding.weight, std=config.width**-0.5)
         with torch.no_grad():
             self.embedding.weight[PAD_ID].zero_()
+        self.projection: nn.Module | None = None
+        """Of hidden states to logits, where that is not the embedding itself (quantised models)."""
         self.dropout = Dropout(config.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config, self.variant) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config, self.variant) for _ in range(config.decoder_layers))
@@ -123,9 +131,13 @@ class Transformer(nn.Module):
         return out
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """[…, vocabulary], through the tied embedding."""
+        """[…, vocabulary], through the tied embedding (or its quantised copy)."""
+        if self.projection is not None:
+            out: Tensor = self.projection(hidden)
+            return out
         return F.linear(hidden, self.embedding.weight)
 
+    @torch.no_grad()
     def begin(
         self,
         memory: Tensor,
@@ -146,6 +158,7 @@ class Transformer(nn.Module):
         steps = (alignment or self.decoding_alignment()).begin(source, sequence, target, follows)
         return DecoderState(layers, sources, steps)
 
+    @torch.no_grad()
     def fill(
         self, inputs: Tensor, target: Packed, memory: Tensor, source: Packed, alignment: Alignment | None = None
     ) -> tuple[Tensor, DecoderState]:
@@ -167,18 +180,19 @@ class Transformer(nn.Module):
         inner = (target.position - target.starts[target.owner, target.sentence])[last]
         steps = Steps(alignment, source, None, sequence, sequence, target.place[last], target.sentence[last], inner)
         sources = tuple(self.variant.cross_state(*layer.cross.remember(memory), source) for layer in self._layers())
-        return self.decoder_norm(x[last]), DecoderState(tuple(layers), sources, steps)
+        return self.decoder_norm(x[last]), DecoderState(tuple(layers), sources, steps, width=1)
 
+    @torch.no_grad()
     def step(self, previous: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """(hidden [N, width] that predicts the next token, state) after the tokens `previous` [N]; first BOS."""
         steps, center = state.steps.next(previous)
-        now = Moment(steps.sequence, steps.position, steps.sentence, center)
+        now = Moment(steps.sequence, steps.position, steps.sentence, center, state.width)
         x = self._embed(previous, steps.position)
         layers = []
         for layer, own, source in zip(self._layers(), state.layers, state.sources, strict=True):
             x, own = layer.step(x, own, source, now)
             layers.append(own)
-        return self.decoder_norm(x), DecoderState(tuple(layers), state.sources, steps)
+        return self.decoder_norm(x), DecoderState(tuple(layers), state.sources, steps, state.width)
 
     def _run(self, layer: nn.Module, *inputs: Any) -> Tensor:
         out: Tensor
