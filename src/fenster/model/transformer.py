@@ -42,8 +42,8 @@ class DecoderState:
     def reorder(self, index: Tensor, width: int = 0, keep: Tensor | None = None) -> DecoderState:
         """Hypothesis n goes on from what hypothesis index[n] was.
 
-        A search that keeps `width` hypotheses a source side by side says so, and which sources (`keep`) it still needs
-        where not all: cross-attention is cheaper then."""
+        A search that keeps `width` hypotheses a source side by side says so, and which sources (`keep`) it needs from
+        now on where not all: cross-attention is cheaper then."""
         moved = tuple(layer.reorder(index) for layer in self.layers)
         sources = self.sources if keep is None else tuple(source.narrow(keep) for source in self.sources)
         return DecoderState(moved, sources, self.steps.reorder(index), width)
