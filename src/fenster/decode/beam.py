@@ -158,15 +158,18 @@ class _Search:
     def _finish(
         self, finished: Tensor, logs: Tensor, row: Tensor, token: Tensor, full: Tensor, sentence: Tensor
     ) -> None:
-        """Note the hypotheses that ended."""
-        where = finished.nonzero().tolist()
-        for lane, candidate in where:
-            at = int(row[lane, candidate])
-            ids = (*self.tokens[at].tolist(), int(token[lane, candidate]))
-            capped = self.capped[at].clone()
-            if full[lane, candidate]:
-                capped[sentence[lane, candidate]] = True
-            logprob = float(logs[lane, candidate])
-            score = logprob / len(ids) ** self.normalisation
-            found = Hypothesis(ids, score, logprob, tuple(capped.nonzero().flatten().tolist()))
-            self.done[int(self.lane[lane])].append(found)
+        """Note the hypotheses that ended. Everything about them is fetched at once: on a GPU each question waits."""
+        lane, candidate = finished.nonzero().unbind(1)
+        if not len(lane):
+            return
+        at = row[lane, candidate]
+        ids = torch.cat([self.tokens[at], token[lane, candidate][:, None]], 1)
+        capped = self.capped[at]
+        capped[torch.arange(len(at), device=at.device), sentence[lane, candidate]] |= full[lane, candidate]
+        ended = zip(
+            self.lane[lane].tolist(), ids.tolist(), logs[lane, candidate].tolist(), capped.tolist(), strict=True
+        )
+        for number, said, logprob, marks in ended:
+            forced = tuple(place for place, mark in enumerate(marks) if mark)
+            score = logprob / len(said) ** self.normalisation
+            self.done[number].append(Hypothesis(tuple(said), score, logprob, forced))
