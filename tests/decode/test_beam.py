@@ -133,7 +133,7 @@ def test_a_forced_prefix_is_gone_on_from(saved: Saved, toy: Prepared) -> None:
     job = Job(sentences(toy, 2), sentences(toy, 1, 5), Limits((12,), one=True))
     (free,) = best(saved, [job], beam=1)
     ids = free[0].ids
-    for cut in (1, 3):
+    for cut in range(1, min(4, len(ids))):
         (forced,) = best(saved, [replace(job, prefix=ids[:cut])], beam=1)
         assert forced[0].ids == ids[cut:]
     other = 6 + (ids[0] - 5) % 50

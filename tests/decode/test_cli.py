@@ -87,11 +87,42 @@ def test_an_interrupted_translation_goes_on(
     assert "going on after 4 segments" in capsys.readouterr().err  # three sentences and a blank line
     assert len(calls) == before + 3
     assert len(out.read_text().splitlines()) == len(whole.splitlines())
-    # Other settings do not go on with it.
-    calls[:] = [0] * 4
-    monkeypatch.setattr(Translator, "_run", run)
-    call("translate", source, "-m", model, "-o", out, "--strategy", "sentence")
-    assert "going on" not in capsys.readouterr().err
+    assert out.read_text() == whole
+
+
+@pytest.mark.parametrize("change", ["settings", "model", "cut", "damaged"])
+def test_what_an_unfinished_translation_is_good_for(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], change: str
+) -> None:
+    """Other settings or weights start over; a line that a kill cut short is translated again."""
+    source, out = tmp_path / "text.txt", tmp_path / "out.txt"
+    source.write_text(TEXT)
+    run, calls = Translator._run, []
+
+    def stopping(self: Translator, jobs: list) -> list:
+        calls.append(1)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return run(self, jobs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Translator, "_run", stopping)
+        with pytest.raises(SystemExit):
+            call("translate", source, "-m", model, "-o", out)
+    assert "the same command goes on" in capsys.readouterr().err
+    journal = tmp_path / ".out.txt.unfinished.jsonl"
+    more = ["--strategy", "sentence"] if change == "settings" else []
+    if change == "model":
+        description = json.loads((model / "model.json").read_text())
+        (model / "model.json").write_text(json.dumps({**description, "system": "another"}))
+    elif change == "cut":
+        journal.write_bytes(journal.read_bytes()[:-20] + b"\xc3")
+    elif change == "damaged":
+        journal.write_text("5\n{}\n")
+    call("translate", source, "-m", model, "-o", out, *more)
+    told = capsys.readouterr().err
+    assert ("going on after 3 segments" in told) if change == "cut" else ("starting over" in told)
+    assert len(out.read_text().splitlines()) == len(TEXT.splitlines()) and not journal.exists()
 
 
 def test_documents_do_not_see_each_other(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -123,6 +154,9 @@ def test_history(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
         (["--alignment", "linear"], "no alignment for decoding"),
         (["--beam", "0"], "beam"),
         (["--system", "lst"], "no system 'lst'"),
+        (["--nbest", "0"], "--nbest is 0"),
+        (["--device", "cuda"], "there is no GPU here"),
+        (["-o", "."], "is a folder"),
     ],
 )
 def test_bad_settings(
@@ -161,6 +195,15 @@ def test_scores(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     call("score", path, "-m", model, "--context", "sentence")
     alone = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert alone[0]["logprob"] != entries[0]["logprob"] or alone[3]["logprob"] != entries[3]["logprob"]
+
+
+def test_a_lone_carriage_return_is_named(
+    model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"one\ntwo\rthree\n")))
+    with pytest.raises(SystemExit):
+        call("translate", "-m", model)
+    assert "standard input:2: a carriage return" in capsys.readouterr().err
 
 
 def test_from_python(model: Path) -> None:

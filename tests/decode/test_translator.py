@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -77,27 +78,32 @@ def test_a_very_long_sentence_is_flagged_not_cut(toy: Prepared) -> None:
     assert not free.segments[0].capped or len(free.segments[0].text) > 100
 
 
+@pytest.mark.parametrize("stretch", [0.6, 1.0, 1.8], ids=lambda s: f"target {s} times as long")
 @pytest.mark.parametrize("alignment", ["sent-align", "one-to-one", "train-ratio", "sent-linear"])
 @pytest.mark.parametrize("kind", ["window", "window-absolute"])
-def test_what_is_left_out_changes_nothing(toy: Prepared, kind: str, alignment: str) -> None:
-    """Sequential decoding of a long document: with only what is in reach, and with everything encoded again."""
+def test_what_is_left_out_changes_nothing(toy: Prepared, kind: str, alignment: str, stretch: float) -> None:
+    """Sequential decoding of a long document: with only what is in reach, and with everything encoded again; context
+    from the beginning, from the middle, and with `<bod>`."""
     saved = make_saved(toy, kind)
     source = toy.tokenizer.encode_each([text for document in DOCUMENTS for text in document.texts][:30])
-    readings = Reading(list(source)), Reading(list(source))
-    kept = []
-    for sentence in source:
-        jobs = [
-            sequential.job(saved.model, reading, len(sentence) + 3, first=0, alignment=alignment, whole=whole)
-            for reading, whole in zip(readings, (False, True), strict=True)
-        ]
-        near, far = (run(saved.model, [job], beam=3, normalisation=1.0, alignment=alignment)[0] for job in jobs)
-        assert [h.ids for h in near] == [h.ids for h in far]
-        assert [h.score for h in near] == pytest.approx([h.score for h in far], rel=1e-6)
-        kept.append(jobs[0].tokens)
-        for reading in readings:
-            reading.add(_ids(near[0].ids))
-    assert max(kept[15:]) < 0.6 * sum(len(sentence) + 1 for sentence in source), "something was left out"
-    assert max(kept[20:]) <= 1.5 * max(kept[5:15]), "and the cost does not grow"
+    rng = np.random.default_rng(1)
+    reading, kept = Reading(list(source)), []
+    for number, sentence in enumerate(source):
+        for first, bod in ((0, False), (0, True), (number // 2, False)):
+            jobs = [
+                sequential.job(saved.model, reading, 6, first=first, bod=bod, alignment=alignment, whole=whole)
+                for whole in (False, True)
+            ]
+            if number % 3 == 0 or len(jobs[0].source) < len(jobs[1].source):
+                near, far = (
+                    run(saved.model, [job], beam=2, normalisation=1.0, alignment=alignment)[0] for job in jobs
+                )
+                assert [h.ids for h in near] == [h.ids for h in far]
+                assert [h.score for h in near] == pytest.approx([h.score for h in far], rel=1e-7)
+            if not bod and first == 0:
+                kept.append(jobs[0].tokens)
+        reading.add(rng.integers(6, 400, round(stretch * len(sentence))))
+    assert max(kept[15:]) < 0.8 * sum(len(sentence) + 1 for sentence in source), "something was left out"
 
 
 def _ids(ids: tuple[int, ...]) -> Any:
@@ -196,3 +202,27 @@ def test_misaligned_parts_are_counted(toy: Prepared) -> None:
 def test_unknown_alignment(toy: Prepared) -> None:
     with pytest.raises(ConfigError, match="no alignment for decoding is called 'linear'"):
         translator(make_saved(toy, "window"), alignment="linear")
+
+
+def test_bytes_that_spell_line_breaks_stay_in_their_line(toy: Prepared) -> None:
+    saved = make_saved(toy, "window")
+    pieces = toy.tokenizer.pieces(range(len(toy.tokenizer)))
+    with torch.no_grad():
+        saved.model.embedding.weight.zero_()
+        saved.model.embedding.weight[pieces.index("<0x0A>")] = 1e-3
+    for beam in (1, 3):
+        for segment in translator(saved, beam=beam).translate(["Hi, Anna.", "Are you tired?"]).segments:
+            assert "\n" not in segment.text and not any("\n" in text for text, _ in segment.alternatives)
+
+
+def test_repair_begins_documents_once(toy: Prepared) -> None:
+    """`<bod>` stands before the first block only, in repaired blocks too."""
+    saved = make_saved(toy, "concat-2")
+    way = translator(saved, count="repair")
+    seen = []
+    run_jobs = way._run
+    way._run = lambda jobs: (seen.extend(jobs), run_jobs(jobs))[1]  # type: ignore[method-assign]
+    result = way.translate(DOCUMENTS[0])
+    assert result.misaligned > 1 and len(result.segments) == len(DOCUMENTS[0])
+    first = toy.tokenizer.encode_each(DOCUMENTS[0].texts[:1])[0]
+    assert all(np.array_equal(job.source[0], first) == job.bod for job in seen)

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from fenster.train import checkpoint
 from fenster.train.engine import Engine
 from fenster.train.folder import RunFolder
 from fenster.train.loop import train
+from fenster.train.signals import catching
 from tests.train.conftest import make
 
 TIMES = ("seconds", "tokens_per_second")
@@ -89,6 +91,7 @@ torch.set_num_threads(1)
 from fenster.config import check
 from fenster.train.config import TrainConfig
 from fenster.train.loop import train
+from fenster.train.signals import catching
 outcome = train(check(json.loads(sys.argv[1]), TrainConfig))
 sys.exit(0 if outcome.stopped is None else 128 + outcome.stopped)
 """
@@ -299,3 +302,64 @@ def test_configs_are_saved_as_they_can_be_read(settings: dict[str, Any]) -> None
     train(config)
     again = yaml.safe_load((settings["output"] / "config.yaml").read_text())
     assert make({}, **again) == config
+
+
+def test_a_limit_that_was_lowered_ends_the_run_properly(settings: dict[str, Any]) -> None:
+    """A run that stopped before any validation, and now has reached its limit: its model is made all the same."""
+    settings |= {"stop": {"updates": 100_000}, "valid": {"every": 100_000}}
+    process = start(settings)
+    folder = RunFolder(settings["output"])
+    while not folder.entries("train"):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=60) == 128 + signal.SIGTERM
+    outcome = train(make(settings, stop={"updates": 1}))
+    assert outcome.progress.finished is not None and outcome.progress.best is not None
+    assert load_model(folder.model).description.training["chosen"] == "last weights"
+    assert folder.entries("stop")
+
+
+def test_a_damaged_log_is_read_as_far_as_it_goes(settings: dict[str, Any]) -> None:
+    train(make(settings))
+    folder = RunFolder(settings["output"])
+    before = folder.entries()
+    with folder.log.open("ab") as out:
+        out.write(b'{}\n5\n{"kind": "train", "text": "\xc3')
+    assert folder.entries() == before
+    train(make(settings, stop={"updates": 13, "patience": None}))
+    assert folder.entries("train")[-1]["update"] == 12
+
+
+def test_old_snapshots_are_not_averaged(settings: dict[str, Any]) -> None:
+    settings |= {"average": {"last": 2}, "valid": {"every": 3}}
+    train(make(settings))
+    folder = RunFolder(settings["output"])
+    for place in checkpoint.found(folder.checkpoints):
+        shutil.rmtree(place)
+    train(make(settings, stop={"updates": 6, "patience": None}))
+    assert sorted(path.stem for path in folder.snapshots.iterdir()) == ["update-00000003", "update-00000006"]
+
+
+def test_an_ignored_signal_stays_ignored(settings: dict[str, Any]) -> None:
+    """As under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with catching() as caught:
+            os.kill(os.getpid(), signal.SIGHUP)
+        assert caught == []
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"optimizer": {"betas": [1.5, 2]}}, "betas"),
+        ({"seed": 10**30}, "seed"),
+        ({"optimizer": {"rate": math.inf}}, "rate"),
+        ({"stop": {"updates": None, "patience": None}}, "never ends"),
+    ],
+)
+def test_settings_that_cannot_be(settings: dict[str, Any], changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        make(settings, **changes)

@@ -62,7 +62,8 @@ def train(
     best = outcome.progress.best
     if best is not None:
         print(f"best validation perplexity {best:.4f} at update {outcome.progress.best_update:,}")
-    print(f"-> {outcome.folder}/model")
+    if (outcome.folder / "model").is_dir():
+        print(f"-> {outcome.folder}/model")
 
 
 def runs(
@@ -105,7 +106,7 @@ def runs(
     if plot is not None:
         from fenster.train.curve import draw
 
-        if not draw({folder.path.name: folder for folder in found}, plot):
+        if not draw({str(folder.path): folder for folder in found}, plot):
             raise FensterError("drawing needs matplotlib", fix="pip install matplotlib")
         print(f"-> {plot}")
 

@@ -17,7 +17,8 @@ from fenster.corpus.files import TextFiles, atomic_path
 from fenster.corpus.segment import sentences
 from fenster.corpus.text import normalise
 from fenster.document import Document
-from fenster.errors import ConfigError, InputError, writing
+from fenster.errors import ConfigError, FensterError, InputError, writing
+from fenster.manifest import file_sha256
 from fenster.progress import bar
 from fenster.progress import console as stderr
 
@@ -107,13 +108,17 @@ def translate(
     alignment
         Around which source token windows lie; the model's own if left out.
     nbest
-        Hypotheses in JSONL output.
+        Hypotheses in JSONL output, except in full-segment decoding, where only the best has sentences of its own.
     int8
         8-bit weights: several times faster on a CPU, a little less exact.
     """
     from fenster.decode.config import DecodeConfig
     from fenster.decode.translator import Translator
 
+    if nbest < 1:
+        raise ConfigError(f"--nbest is {nbest}", expected="1 or more")
+    if not context.isdecimal() and context not in ("auto", "part", "document"):
+        raise ConfigError(f"--context is {context!r}", expected="a number of sentences, part, document or auto")
     lines = _read(file, one_sentence_per_line, language)
     settings = {
         "strategy": strategy,
@@ -126,11 +131,10 @@ def translate(
     }
     from fenster.config import check
 
-    translator = Translator.load(_folder(model, system), check(settings, DecodeConfig), device)
+    folder = _folder(model, system)
+    translator = Translator.load(folder, check(settings, DecodeConfig), device)
     pairs = _history(history)
-    stamp = _stamp(
-        lines, {**settings, "model": str(model.resolve()), "system": system, "history": pairs, "documents": documents}
-    )
+    stamp = _stamp(lines, folder, {**settings, "history": pairs, "documents": documents})
     with _Output(output, format, nbest, stamp) as out:
         _translate(translator, lines, pairs, documents, out)
         out.finish()
@@ -147,7 +151,7 @@ def _translate(
             known = out.known(sum(len(line.segments) for line in group))
             advance(len(known))
             ready: Iterator[Translated] = translator.stream(
-                Document.of("", texts), pairs, done=[segment["target"] for segment in known]
+                Document.of("", texts), pairs, done=[_translated(segment) for segment in known]
             )
             for line in group:
                 for _ in line.segments:
@@ -163,7 +167,8 @@ def _translate(
                 out.end_line()
             misaligned += translator.misaligned
     if capped:
-        shown = ", ".join(map(str, capped[:20])) + (" …" if len(capped) > 20 else "")
+        places = list(dict.fromkeys(capped))
+        shown = ", ".join(map(str, places[:20])) + (" …" if len(places) > 20 else "")
         stderr.print(
             f"{len(capped)} segment(s) reached the length limit and may be incomplete: line(s) {shown}",
             highlight=False,
@@ -172,11 +177,19 @@ def _translate(
         stderr.print(f"{misaligned} part(s) came out with another number of sentences", highlight=False)
 
 
+def _translated(segment: dict[str, Any]) -> Translated:
+    """What an earlier call wrote, as far as going on needs it."""
+    from fenster.decode.result import Translated
+
+    return Translated(segment["source"], segment["target"], tuple(segment["ids"]))
+
+
 def _segment(line: int, found: Translated) -> dict[str, Any]:
     return {
         "line": line,
         "source": found.source,
         "target": found.text,
+        "ids": list(found.ids),
         "score": found.score,
         "capped": found.capped,
         "seconds": round(found.seconds, 4),
@@ -190,7 +203,10 @@ class _Output:
 
     def __init__(self, path: Path | None, format: str, nbest: int, stamp: str) -> None:
         self._path, self._format, self._nbest = path, format, nbest
-        self._journal = None if path is None else path.with_name(f".{path.name}.unfinished.jsonl")
+        if path is not None and (not path.name or path.is_dir()):
+            raise FensterError("is a folder", path=path, expected="the name of a file to write")
+        ordinary = path is not None and (path.is_file() or not path.exists())  # not a pipe, not /dev/stdout
+        self._journal = path.with_name(f".{path.name}.unfinished.jsonl") if path is not None and ordinary else None
         self._known = [] if self._journal is None else _known(self._journal, stamp)
         self._line: list[dict[str, Any]] = []
         self._text: list[str] = []
@@ -199,19 +215,24 @@ class _Output:
 
     def __enter__(self) -> _Output:
         if self._journal is not None:
-            with writing(self._journal):
-                self._journal.parent.mkdir(parents=True, exist_ok=True)
-                self._stream = self._journal.open("w", encoding="utf-8")
-                self._stream.write(json.dumps({"stamp": self._stamp}) + "\n")
             if self._known:
                 stderr.print(f"going on after {len(self._known):,} segments", highlight=False)
-            for segment in self._known:
-                self.note(segment)
+            elif self._journal.exists():
+                stderr.print(
+                    "starting over: text, settings or model are not those of the unfinished translation here"
+                )
+            with atomic_path(self._journal) as temporary:
+                lines = [{"stamp": self._stamp}, *self._known]
+                temporary.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+            with writing(self._journal):
+                self._stream = self._journal.open("a", encoding="utf-8")
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._stream is not None:
             self._stream.close()
+        if kind is not None and self._journal is not None:
+            stderr.print("what was translated is kept; the same command goes on", highlight=False)
 
     def known(self, count: int) -> list[dict[str, Any]]:
         """What an earlier call translated of the next `count` segments."""
@@ -221,7 +242,7 @@ class _Output:
     def note(self, segment: dict[str, Any]) -> None:
         """Keep a finished segment, in case this call is interrupted."""
         if self._stream is not None:
-            self._stream.write(json.dumps(segment, ensure_ascii=False) + "\n")
+            self._stream.write(json.dumps(segment) + "\n")
             self._stream.flush()
 
     def add(self, segment: dict[str, Any]) -> None:
@@ -232,6 +253,7 @@ class _Output:
             self._emit(" ".join(segment["target"] for segment in self._line))
         else:
             for segment in self._line:
+                segment = {key: value for key, value in segment.items() if key != "ids"}
                 alternatives = segment["alternatives"][: self._nbest - 1]
                 kept = (
                     {**segment, "alternatives": alternatives}
@@ -248,13 +270,14 @@ class _Output:
             self._text.append(text)
 
     def finish(self) -> None:
-        if self._path is None or self._journal is None or self._stream is None:
+        if self._path is None:
             return
         with atomic_path(self._path) as temporary:
             temporary.write_text("".join(f"{line}\n" for line in self._text), encoding="utf-8", newline="\n")
-        self._stream.close()
-        self._journal.unlink()
-        print(f"-> {self._path}")
+        if self._journal is not None and self._stream is not None:
+            self._stream.close()
+            self._journal.unlink()
+            print(f"-> {self._path}")
 
 
 def _known(journal: Path, stamp: str) -> list[dict[str, Any]]:
@@ -262,12 +285,12 @@ def _known(journal: Path, stamp: str) -> list[dict[str, Any]]:
     if not journal.is_file():
         return []
     found = []
-    for line in journal.read_text(encoding="utf-8").splitlines():
+    for line in journal.read_bytes().split(b"\n"):
         try:
             found.append(json.loads(line))
         except ValueError:
-            break  # cut short by a kill
-    return found[1:] if found and found[0].get("stamp") == stamp else []
+            break  # the end, or cut short by a kill
+    return found[1:] if found and found[0] == {"stamp": stamp} else []
 
 
 def _without(segment: dict[str, Any], key: str) -> dict[str, Any]:
@@ -280,7 +303,10 @@ def _read(file: Path | None, whole: bool, language: str) -> list[Line]:
             raw = sys.stdin.buffer.read().decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise InputError(f"standard input is not UTF-8 ({error})", expected="UTF-8 text") from None
-        texts = raw.removesuffix("\n").replace("\r\n", "\n").split("\n") if raw else []
+        texts = [line.removesuffix("\r") for line in raw.removesuffix("\n").split("\n")] if raw else []
+        for number, text in enumerate(texts, 1):
+            if "\r" in text:
+                raise InputError("a carriage return inside the line", path="standard input", line=number)
     else:
         texts = [text for _, text in TextFiles().lines(file)]
     if not texts:
@@ -321,8 +347,10 @@ def _folder(model: Path, system: str | None) -> Path:
     raise ConfigError(f"no system {system!r}", path=model, expected=f"one of those there: {have}")
 
 
-def _stamp(lines: list[Line], settings: dict[str, Any]) -> str:
-    text = json.dumps([[line.segments for line in lines], settings], sort_keys=True, default=str)
+def _stamp(lines: list[Line], folder: Path, settings: dict[str, Any]) -> str:
+    """A hash of everything that a translation depends on: text, settings, and the model itself."""
+    model = [file_sha256(path) for path in sorted(folder.iterdir()) if path.is_file()]
+    text = json.dumps([[line.segments for line in lines], settings, model], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -358,13 +386,14 @@ def score(
     tokens
         Also the log-probability of each token, the end symbol last.
     """
-    import torch
-
     from fenster.decode.score import score as scored
+    from fenster.model.align import ALIGNMENTS
+    from fenster.model.device import find_device
     from fenster.model.saved import load_model
 
-    where = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
-    saved = load_model(_folder(model, system), where)
+    if alignment is not None and alignment not in ALIGNMENTS:
+        raise ConfigError(f"no alignment is called {alignment!r}", expected=", ".join(ALIGNMENTS))
+    saved = load_model(_folder(model, system), find_device(device))
     for document in stream(paths, format, "scoring"):
         texts = [(a, b) for a, b in zip(document.source.texts, document.target.texts, strict=True)]
         inputs = (

@@ -160,9 +160,13 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
     """
     with writing(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
-        for stale in folder.parent.glob(f".{folder.name}.partial-*"):
+        for stale in (*folder.parent.glob(f".{folder.name}.old-*"), *folder.parent.glob(f".{folder.name}.partial-*")):
             pid = stale.name.rsplit("-", 1)[1]
-            if stale.is_dir() and pid.isdigit() and not _alive(int(pid)):
+            if not (stale.is_dir() and pid.isdigit()) or _alive(int(pid)):
+                continue
+            if ".old-" in stale.name and not folder.exists():
+                stale.rename(folder)  # killed between the two renames below
+            else:
                 shutil.rmtree(stale)
         temporary = folder.with_name(f".{folder.name}.partial-{os.getpid()}")
         temporary.mkdir()

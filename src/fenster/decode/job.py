@@ -23,7 +23,7 @@ class Job:
     given: Sequence[Ids]
     limits: Limits
     prefix: Sequence[int] = ()
-    """First tokens of the sentence to come, which the search must go on from; they are not part of what it returns."""
+    """First tokens of the sentence to come, which the search goes on from; they are not part of what it returns."""
     bod: bool = False
     """Begin both sides with `<bod>`."""
     source_before: int = 0

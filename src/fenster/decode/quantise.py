@@ -22,7 +22,7 @@ def quantised(model: Transformer) -> Transformer:
     output = nn.Linear(weight.shape[1], weight.shape[0], bias=False)
     output.weight = nn.Parameter(weight)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore")  # that this way of quantising will move to another package
         quantise = torch.ao.quantization.quantize_dynamic
         copy: Transformer = quantise(model.float(), {nn.Linear}, torch.qint8)  # type: ignore[no-untyped-call]
         copy.projection = quantise(nn.Sequential(output), {nn.Linear}, torch.qint8)  # type: ignore[no-untyped-call]

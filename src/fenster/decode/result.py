@@ -13,6 +13,8 @@ class Translated:
 
     source: str
     text: str
+    ids: tuple[int, ...] = ()
+    """As the model spelt it, which need not be how the tokenizer would."""
     score: float = 0.0
     """Log-probability a token; of the whole part in full-segment decoding."""
     capped: bool = False

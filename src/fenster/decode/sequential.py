@@ -52,38 +52,41 @@ def job(
 ) -> Job:
     """The search for the next sentence, with context from sentence `first` on. `whole` leaves nothing out."""
     number = reading.next
-    start = first if whole else max(first, _needed(model, reading, alignment))
+    shift = 2 if bod else 0  # `<bod> <sep>` before the first sentence, on both sides
+    start = first if whole else max(first, _needed(model, reading, alignment, first, shift))
     until = min(len(reading.source), number + 1 + lookahead)
     limits = Limits((most,), least=1, one=True)
-    shift = 2 if bod and start > first else 0  # `<bod> <sep>`
+    before = shift if start > first else 0
     return Job(
         reading.source[start:until],
         reading.target[start:number],
         limits,
         bod=bod and start == first,
-        source_before=reading.source_starts[start] - reading.source_starts[first] + shift,
-        target_before=reading.target_starts[start] - reading.target_starts[first] + shift,
+        source_before=reading.source_starts[start] - reading.source_starts[first] + before,
+        target_before=reading.target_starts[start] - reading.target_starts[first] + before,
     )
 
 
-def _needed(model: Transformer, reading: Reading, alignment: str | None) -> int:
-    """The first sentence that the next one can depend on."""
+def _needed(model: Transformer, reading: Reading, alignment: str | None, first: int, shift: int) -> int:
+    """The first sentence that the next one can depend on, where the context begins with sentence `first`, `shift`
+    tokens after the place that alignments count from."""
     attention = model.config.attention
     if attention.kind != "window":
         return 0
     aligned = model.decoding_alignment() if alignment is None else model.alignment(alignment)
     width, layers = attention.window, model.config.decoder_layers
-    here = reading.target_starts[-1]
-    # The earliest token whose cross-attention is needed, and the earliest source token that it can look at.
-    earliest = max(0, here - (layers - 1) * width)
-    sentence = min(bisect_right(reading.target_starts, earliest) - 1, reading.next)
-    center = aligned.lowest(earliest, reading.source_starts[sentence])
+    sources, targets = reading.source_starts, reading.target_starts
+    source_origin, target_origin = sources[first] - shift, targets[first] - shift
+    here = targets[-1]
+    # The earliest token whose cross-attention is needed, and the earliest source token that it can look at: where its
+    # alignment says, but within the source, which ends with the current sentence.
+    earliest = max(target_origin, here - (layers - 1) * width)
+    sentence = min(max(first, _at_or_before(targets, earliest)), reading.next)
+    center = aligned.lowest(earliest - target_origin, sources[sentence] - source_origin) + source_origin
+    center = min(center, sources[-1] + len(reading.source[reading.next]))
     oldest_source = center - width - model.config.encoder_layers * width
     oldest_target = here - layers * width
-    return max(
-        0,
-        min(_at_or_before(reading.source_starts, oldest_source), _at_or_before(reading.target_starts, oldest_target)),
-    )
+    return max(0, min(_at_or_before(sources, oldest_source), _at_or_before(targets, oldest_target)))
 
 
 def _at_or_before(starts: Sequence[int], place: int) -> int:

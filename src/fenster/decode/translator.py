@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from fenster.corpus.text import normalise
 from fenster.decode import full_segment, sequential
@@ -23,6 +22,7 @@ from fenster.decode.sequential import Reading
 from fenster.document import Document
 from fenster.errors import ConfigError
 from fenster.model.align import ALIGNMENTS
+from fenster.model.device import find_device
 from fenster.model.saved import Saved, load_model
 from fenster.tokenize import EOS_ID, SEP_ID, Ids
 
@@ -46,9 +46,7 @@ class Translator:
     def load(cls, folder: Path | str, config: DecodeConfig | None = None, device: str = "auto") -> Translator:
         """From a model folder; on a GPU where there is one."""
         config = config or DecodeConfig()
-        if device == "auto":
-            device = "cuda" if torch.cuda.is_available() and not config.int8 else "cpu"
-        saved = load_model(Path(folder), device)
+        saved = load_model(Path(folder), find_device("cpu" if config.int8 and device == "auto" else device))
         return cls(replace(saved, model=quantised(saved.model)) if config.int8 else saved, config)
 
     @property
@@ -88,12 +86,17 @@ class Translator:
         document: Document | Sequence[str] | str,
         history: Pairs = (),
         gold: Document | None = None,
-        done: Sequence[str] = (),
+        done: Sequence[Translated] = (),
     ) -> Iterator[Translated]:
         """The segments of one document in order, as they are ready. `done` are translations of its first segments
         that an earlier call made: only the rest is translated, and yielded."""
         document = _document(document)
         self.misaligned = 0
+        return self._stream(document, history, gold, done)
+
+    def _stream(
+        self, document: Document, history: Pairs, gold: Document | None, done: Sequence[Translated]
+    ) -> Iterator[Translated]:
         if (history or gold is not None) and self.strategy != "sequential":
             raise ConfigError(
                 f"{self.strategy} decoding has no use for earlier translations", fix="take strategy: sequential"
@@ -106,7 +109,11 @@ class Translator:
         golden = (
             None if gold is None else self.tokenizer.encode_each([normalise(gold.texts[place]) for place in real])
         )
-        ready = [text for place, text in enumerate(done) if texts[place]]
+        ready = [
+            np.array(segment.ids, dtype=self.tokenizer.dtype)
+            for segment, text in zip(done, texts, strict=False)
+            if text
+        ]
         found = (
             self._sequential(source, history, golden, ready)
             if self.strategy == "sequential"
@@ -122,10 +129,10 @@ class Translator:
     # What the strategies yield for each sentence: its hypotheses, best first, and how long they took.
 
     def _sequential(
-        self, source: list[Ids], history: Pairs, gold: list[Ids] | None, done: Sequence[str] = ()
+        self, source: list[Ids], history: Pairs, gold: list[Ids] | None, done: Sequence[Ids]
     ) -> Iterator[tuple[list[Hypothesis], float]]:
         reading = self._reading(source, history)
-        for place, translation in enumerate(self.tokenizer.encode_each([normalise(text) for text in done])):
+        for place, translation in enumerate(done):
             reading.add(translation if gold is None else gold[place])
         for place in range(len(done), len(source)):
             began = time.perf_counter()
@@ -214,11 +221,27 @@ class Translator:
             if len(parts) != count:
                 self.misaligned += 1
                 if self.config.count == "repair":
-                    yield from (each for each, _ in self._sequential(source[block.first : block.last], (), None))
+                    yield from self._repair(source, block)
                     continue
                 parts = full_segment.fitted(parts, count)
             for place in range(count):
                 yield [_sentence(best, place, parts)]
+
+    def _repair(self, source: list[Ids], block: Block) -> Iterator[list[Hypothesis]]:
+        """The sentences of a block again, one after the other."""
+        reading = Reading(source[block.first : block.last])
+        for sentence in reading.source:
+            job = sequential.job(
+                self.model,
+                reading,
+                self._most(sentence),
+                first=0,
+                bod=block.bod,
+                alignment=self.config.alignment,
+            )
+            (hypotheses,) = self._run([job])
+            reading.add(self._ids(hypotheses[0]))
+            yield hypotheses
 
     def _run(self, jobs: list[Job]) -> list[list[Hypothesis]]:
         config = self.config
@@ -232,12 +255,15 @@ class Translator:
         return np.array(kept, dtype=self.tokenizer.dtype)
 
     def _translated(self, source: str, hypotheses: list[Hypothesis], seconds: float) -> Translated:
-        # Hypotheses that differ only in their end symbol or spelling are one text, with the best score.
+        # Hypotheses that differ only in their end symbol or spelling are one text, with the best score. Bytes may
+        # spell line breaks, which no segment may hold.
         texts: dict[str, float] = {}
         for hypothesis in hypotheses:
-            texts.setdefault(self.tokenizer.decode(self._ids(hypothesis)), hypothesis.score)
+            texts.setdefault(normalise(self.tokenizer.decode(self._ids(hypothesis))), hypothesis.score)
         (text, score), *others = texts.items()
-        return Translated(source, text, score, bool(hypotheses[0].capped), tuple(others), seconds)
+        best = hypotheses[0]
+        ids = tuple(self._ids(best).tolist())
+        return Translated(source, text, ids, score, bool(best.capped), tuple(others), seconds)
 
 
 def _sentence(hypothesis: Hypothesis, place: int, parts: list[tuple[int, ...]]) -> Hypothesis:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -13,16 +13,17 @@ from fenster.model.config import ModelConfig
 from fenster.sampler import BatchConfig
 
 Switch = Literal["auto", "on", "off"]
+Beta = Annotated[float, Field(ge=0, lt=1)]
 
 
 class OptimizerConfig(Config):
     """Adam with an inverse-square-root schedule, and the loss."""
 
-    rate: float = Field(default=5e-4, gt=0)
+    rate: float = Field(default=5e-4, gt=0, allow_inf_nan=False)
     """Learning rate at its peak, when the warm-up ends."""
     warmup: int = Field(default=4000, ge=1)
     """Updates over which the rate rises linearly; then it falls with 1 / sqrt(updates)."""
-    betas: tuple[float, float] = (0.9, 0.98)
+    betas: tuple[Beta, Beta] = (0.9, 0.98)
     epsilon: float = Field(default=1e-9, gt=0)
     clip: float | None = Field(default=1.0, gt=0)
     """Largest norm of the gradient (of the mean loss a token); null never clips."""
@@ -117,7 +118,7 @@ class TrainConfig(Config):
     checkpoint: CheckpointConfig = CheckpointConfig()
     log: LogConfig = LogConfig()
     card: CardConfig = CardConfig()
-    seed: int = Field(default=1, ge=0)
+    seed: int = Field(default=1, ge=0, lt=1 << 20)
     """Of initial weights and dropout; batch.seed orders the data."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     precision: Literal["auto", "float32", "bfloat16"] = "auto"

@@ -20,7 +20,7 @@ def draw(runs: Mapping[str, RunFolder], path: Path) -> bool:
         return False
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
     for name, folder in runs.items():
-        losses = [(entry["update"], entry["loss"]) for entry in folder.entries("train")]
+        losses = [(entry["update"], entry["loss"]) for entry in folder.entries("train") if entry["loss"] is not None]
         valid = [
             (entry["update"], entry["perplexity"]) for entry in folder.entries("valid") if "weights" not in entry
         ]

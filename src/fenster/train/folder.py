@@ -54,7 +54,7 @@ class RunFolder:
     def read_config(self) -> Record:
         try:
             config = yaml.safe_load(self.config.read_text(encoding="utf-8"))
-        except (OSError, yaml.YAMLError) as error:
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             raise InputError(
                 f"cannot be read ({error})", path=self.config, expected="a run's configuration"
             ) from None
@@ -65,19 +65,19 @@ class RunFolder:
         if not self.log.is_file():
             return []
         found = []
-        for line in self.log.read_text(encoding="utf-8").splitlines():
+        for line in self.log.read_bytes().split(b"\n"):
             try:
                 entry = json.loads(line)
             except ValueError:
                 continue
-            if kind is None or entry.get("kind") == kind:
+            whole = isinstance(entry, dict) and "kind" in entry and "update" in entry
+            if whole and (kind is None or entry["kind"] == kind):
                 found.append(entry)
         return found
 
     def rewind(self, update: int) -> None:
-        """Drop what a run that goes on from `update` will write again: later entries, and those about its end."""
-        entries = (entry for entry in self.entries() if entry["update"] <= update)
-        kept = [entry for entry in entries if entry["kind"] != "stop" and "weights" not in entry]
+        """Drop what a run that goes on from `update` will write again: later entries, and that of its end."""
+        kept = [entry for entry in self.entries() if entry["update"] <= update and entry["kind"] != "stop"]
         with atomic_text(self.log) as out:
             out.writelines(json.dumps(entry, ensure_ascii=False) + "\n" for entry in kept)
 
@@ -100,15 +100,16 @@ class RunFolder:
 
     def running(self) -> bool:
         """Whether a process is at work here."""
-        if not self.lock.is_file():
+        try:
+            with self.lock.open() as stream:
+                return not _lock(stream, fcntl.LOCK_SH)
+        except OSError:  # no lock, or not ours to look at
             return False
-        with self.lock.open("r+") as stream:
-            return not _lock(stream)
 
 
-def _lock(stream: IO[str]) -> bool:
+def _lock(stream: IO[str], kind: int = fcntl.LOCK_EX) -> bool:
     try:
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(stream, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

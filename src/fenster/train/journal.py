@@ -70,8 +70,11 @@ def _line(entry: Record) -> str:
     head = f"update {entry['update']:,}"
     if entry["kind"] == "train":
         skipped = f"  skipped {entry['skipped']}" if entry["skipped"] else ""
+        losses = (
+            "all skipped" if entry["loss"] is None else f"loss {entry['loss']:.3f}  ppl {entry['perplexity']:.2f}"
+        )
         return (
-            f"epoch {entry['epoch']:.2f}  {head}  loss {entry['loss']:.3f}  ppl {entry['perplexity']:.2f}  "
+            f"epoch {entry['epoch']:.2f}  {head}  {losses}  "
             f"lr {entry['rate']:.2e}  {entry['tokens_per_second']:,.0f} tok/s{skipped}"
         )
     if entry["kind"] == "valid":

@@ -82,8 +82,10 @@ class Run:
         if resume is not None:
             place, state = resume
             checkpoint.restore(place, self.engine)
-            self.progress = state.progress.model_copy(update={"finished": None})
+            self.progress = state.progress
         self._batches = len(self.sampler.plan(0))
+        self._began = self._last = self._saved = time.monotonic()
+        self._before = self.progress.seconds
 
     def _resume(self) -> tuple[Path, State] | None:
         """The newest checkpoint, if it belongs to this configuration and this data."""
@@ -116,16 +118,22 @@ class Run:
             catching() as caught,
         ):
             self.journal = journal
-            reason = limit(self.config.stop, self.progress)
-            if reason is not None:
+            reason = limit(self.config.stop, progress)
+            if reason is not None and progress.finished is not None:
                 journal.say(f"{self.folder.path}: finished already, {reason}")
                 return Outcome(self.folder.path, progress, None, self.world.main)
             if self.world.main:
                 self.folder.write_record(self.config.model_dump(mode="json"), self.models.data_record())
-                self.folder.rewind(self.progress.update)
+                self.folder.rewind(progress.update)
+                self.models.rewind(progress.update)
             self.world.wait()
             self._introduce()
-            stopped = self._train(caught)
+            stopped = None
+            if reason is None:
+                self.progress = progress.model_copy(update={"finished": None})
+                stopped = self._train(caught)
+            else:  # a limit that was lowered since
+                self._end(reason)
             if stopped is not None:
                 name = signal.Signals(stopped).name
                 journal.say(f"stopped by {name} at update {self.progress.update:,}; the same command goes on")
@@ -153,6 +161,7 @@ class Run:
 
     def _train(self, caught: list[int]) -> int | None:
         """Updates until a limit is reached (None) or a signal came (its number)."""
+        self._began = self._last = self._saved = time.monotonic()
         share = self.config.optimizer.batches // self.world.ranks
         feed = prefetch(self._feed(), 8)
         try:
@@ -161,8 +170,6 @@ class Run:
             feed.close()
 
     def _updates(self, feed: Iterator[tuple[Inputs, Position]], share: int, caught: list[int]) -> int | None:
-        self._began = self._last = time.monotonic()
-        self._saved, self._before = self._began, self.progress.seconds
         while True:
             taken = [next(feed) for _ in range(share)]
             tokens, signalled = self.world.sum(sum(inputs.tokens for inputs, _ in taken), len(caught))
@@ -174,15 +181,18 @@ class Run:
                 late = self.world.sum(late)[0] > 0
                 reason = reason if self.world.sum(reason is not None)[0] == self.world.ranks else None
             if reason is not None:
-                self.progress = self.models.finish(self.validator, self.journal, self.progress)
-                self.progress = self.progress.model_copy(update={"finished": reason})
-                self._save()
-                self.journal.write({"kind": "stop", "update": self.progress.update, "text": reason})
+                self._end(reason)
                 return None
             if signalled or late or self.progress.update % self.config.checkpoint.every == 0:
                 self._save()
             if signalled:
                 return caught[0] if caught else signal.SIGTERM
+
+    def _end(self, reason: str) -> None:
+        self.progress = self.models.finish(self.validator, self.journal, self.progress)
+        self.progress = self.progress.model_copy(update={"finished": reason})
+        self._save()
+        self.journal.write({"kind": "stop", "update": self.progress.update, "text": reason})
 
     def _feed(self) -> Iterator[tuple[Inputs, Position]]:
         """Runs in the background: batches as tensors, pinned where a GPU will fetch them."""
@@ -249,8 +259,8 @@ class Run:
             "kind": "train",
             "update": self.progress.update,
             "epoch": self.progress.epoch + self.progress.batch / self._batches,
-            "loss": reading.smoothed / tokens,
-            "perplexity": perplexity(reading.nll / tokens),
+            "loss": reading.smoothed / tokens if reading.updates else None,  # all were skipped
+            "perplexity": perplexity(reading.nll / tokens) if reading.updates else None,
             "norm": reading.norm / updates,
             "rate": self.engine.rate(self.progress.update),
             "tokens": self.progress.tokens,

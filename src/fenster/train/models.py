@@ -68,6 +68,12 @@ class Models:
             for old in sorted(self._folder.snapshots.glob("update-*.safetensors"))[:-last]:
                 old.unlink()
 
+    def rewind(self, update: int) -> None:
+        """Remove snapshots that a run which goes on from `update` will make again, or never made."""
+        for path in self._folder.snapshots.glob("update-*.safetensors"):
+            if path > self._snapshot(update):
+                path.unlink()
+
     def finish(self, validator: Validator, journal: Journal, progress: Progress) -> Progress:
         """At the end of a run: the last weights if they were never validated, then the average if one is wanted.
 
@@ -80,7 +86,6 @@ class Models:
             return progress
         self._engine.world.wait()
         paths = sorted(self._folder.snapshots.glob("update-*.safetensors"))
-        paths = [path for path in paths if path <= self._snapshot(progress.update)]
         if len(paths) < 2:
             journal.say(f"no average: {len(paths)} validation(s) are not enough")
             return progress

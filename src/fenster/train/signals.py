@@ -13,7 +13,9 @@ _ASKING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1)  # the 
 def catching() -> Iterator[list[int]]:
     """The signals that came while the block ran. The first is only noted; a second one is obeyed at once."""
     caught: list[int] = []
-    before = {number: signal.getsignal(number) for number in _ASKING}
+    # One that is ignored (nohup, background jobs of a script) stays ignored.
+    found = {number: signal.getsignal(number) for number in _ASKING}
+    before = {number: handler for number, handler in found.items() if handler is not signal.SIG_IGN}
 
     def restore() -> None:
         for number, handler in before.items():
@@ -24,7 +26,7 @@ def catching() -> Iterator[list[int]]:
         restore()
 
     try:
-        for number in _ASKING:
+        for number in before:
             signal.signal(number, note)
         yield caught
     finally:

@@ -12,6 +12,7 @@ import torch
 import torch.distributed as dist
 
 from fenster.errors import FensterError
+from fenster.model.device import find_device
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,7 @@ class World:
 def join(device: str) -> Iterator[World]:
     """This process' place, from the environment that torchrun sets; alone without it."""
     rank, ranks = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
-    cuda = torch.cuda.is_available()
-    if device == "cuda" and not cuda:
-        raise FensterError("device: cuda, but there is no GPU here", fix="take device: auto or cpu")
-    kind = ("cuda" if cuda else "cpu") if device == "auto" else device
+    kind = find_device(device)
     place = torch.device(kind)
     if kind == "cuda":
         local = int(os.environ.get("LOCAL_RANK", "0"))
