@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from fenster.context import AdjacentContext, ContextConfig, DocumentContext, ExampleIndex, SentenceContext
+from fenster.errors import FensterError
 from fenster.loader import Loader
 from fenster.model import Transformer
 from fenster.sampler import BatchConfig, Sampler
@@ -78,3 +79,9 @@ def test_padded_shapes_train_like_plain_ones(toy: Prepared, settings: dict[str, 
         fixed = losses(toy, settings, "window", 6, "cpu")
     assert fixed == pytest.approx(plain, rel=1e-5)
     assert np.isfinite(fixed).all()
+
+
+def test_graphs_are_refused_where_they_cannot_be(toy: Prepared, settings: dict[str, Any]) -> None:
+    with pytest.raises(FensterError, match="graphs: on needs one process on a GPU"):
+        losses(toy, settings, "window", 1, "cpu", graphs="on")
+    assert len(losses(toy, settings, "window", 1, "cpu", checkpointing=True)) == 1

@@ -126,7 +126,7 @@ class TrainConfig(Config):
     compile: Switch = "auto"
     """torch.compile of the layers; auto: on a GPU."""
     graphs: Switch = "auto"
-    """CUDA graphs of whole steps, over batches padded to few shapes; auto: on one GPU."""
+    """CUDA graphs of whole steps, over batches padded to few shapes; auto: on one GPU without checkpointing."""
     checkpointing: bool = False
     """Keep only each layer's input and compute the rest again in the backward pass: less memory, more time."""
 

@@ -65,9 +65,13 @@ class Engine:
         settings = config.optimizer
         cuda = world.device.type == "cuda"
         self.autocast = autocasting(config.precision, world.device)
-        self._graphs = _switch(config.graphs, cuda and world.ranks == 1)
-        if self._graphs and not (cuda and world.ranks == 1):
-            raise FensterError("graphs: on needs one process on a GPU", fix="take graphs: auto")
+        # Checkpointing sets the generator back to where it was, which no graph can record.
+        can = cuda and world.ranks == 1 and not config.checkpointing
+        self._graphs = _switch(config.graphs, can)
+        if self._graphs and not can:
+            raise FensterError(
+                "graphs: on needs one process on a GPU, without checkpointing", fix="take graphs: auto"
+            )
         self.unit = max(128, config.batch.tokens // 16) if self._graphs else None
         objective = Objective(model, settings.smoothing, _switch(config.compile, cuda))
         self._objective: nn.Module = objective if world.ranks == 1 else DistributedDataParallel(objective)
