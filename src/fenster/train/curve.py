@@ -15,7 +15,7 @@ def draw(runs: Mapping[str, RunFolder], path: Path) -> bool:
         import matplotlib
 
         matplotlib.use("Agg")
-        from matplotlib import pyplot
+        from matplotlib import pyplot, ticker
     except ImportError:
         return False
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
@@ -30,10 +30,12 @@ def draw(runs: Mapping[str, RunFolder], path: Path) -> bool:
             (line,) = right.plot(*zip(*valid, strict=True), marker=".", label=name)
             best = min(valid, key=lambda point: point[1])
             right.annotate(
-                f"{best[1]:.2f}", best, textcoords="offset points", xytext=(0, -14), color=line.get_color()
+                f"{best[1]:.2f}", best, textcoords="offset points", xytext=(0, 7), ha="right", color=line.get_color()
             )
     left.set(xlabel="updates", ylabel="training loss a token (smoothed labels)")
     right.set(xlabel="updates", ylabel="validation perplexity", yscale="log")
+    right.yaxis.set_major_formatter(ticker.StrMethodFormatter("{x:g}"))
+    right.yaxis.set_minor_formatter(ticker.LogFormatter(minor_thresholds=(2, 0.5)))
     for panel in (left, right):
         panel.grid(alpha=0.3)
         if panel.get_legend_handles_labels()[1]:
