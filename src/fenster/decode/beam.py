@@ -83,7 +83,7 @@ class _Search:
         self.capped = torch.zeros(len(limits), widest, dtype=torch.bool, device=device)  # [rows, sentences]
         # Of each lane: its number in the call, its first sentence, and its limits.
         padded = [[*limit.most, *[limit.most[-1]] * (widest - len(limit.most))] for limit in limits]
-        self.lane = torch.arange(len(limits), device=device)
+        self.lane = list(range(len(limits)))
         self.first = state.steps.sentence
         self.most = torch.tensor(padded, device=device)  # [lanes, sentences]
         self.count = torch.tensor([len(limit.most) for limit in limits], device=device)
@@ -93,7 +93,7 @@ class _Search:
         self.done: list[list[Hypothesis]] = [[] for _ in limits]
 
     def run(self) -> list[list[Hypothesis]]:
-        while len(self.lane):
+        while self.lane:
             self._advance()
         return [sorted(found, key=lambda hypothesis: -hypothesis.score)[: self.beam] for found in self.done]
 
@@ -103,21 +103,28 @@ class _Search:
         ends = (token == EOS_ID) | ((token == SEP_ID) & self.one[:, None])
         # An end counts only among the best `beam`; the hypotheses that go on are the best `beam` others.
         among = torch.arange(logs.shape[1], device=logs.device) < self.beam
-        self._finish((ends & among & (logs > -torch.inf)), logs, row, token, full, sentence)
+        finished = ends & among & (logs > -torch.inf)
         going = logs.masked_fill(ends, -torch.inf)
-        enough = torch.tensor([len(self.done[lane]) >= self.beam for lane in self.lane.tolist()], device=logs.device)
-        keep = (~enough & (going > -torch.inf).any(-1)).nonzero().squeeze(1)
-        self.sums, order = going[keep].topk(min(self.beam, going.shape[1]), -1)
-        for name in ("lane", "first", "most", "count", "least", "forced", "one"):
-            setattr(self, name, getattr(self, name)[keep])
-        if not len(keep):
-            return
-        index, previous, full, sentence = (x[keep].gather(1, order).flatten() for x in (row, token, full, sentence))
+        # The one question that a step asks the device: in which lanes something ended, in which something goes on.
+        flags = torch.stack([finished.any(-1), (going > -torch.inf).any(-1)], 1).tolist()
+        if any(ended for ended, _ in flags):
+            self._finish(finished, logs, row, token, full, sentence)
+        stay = [n for n, lane in enumerate(self.lane) if flags[n][1] and len(self.done[lane]) < self.beam]
+        keep = None
+        if len(stay) < len(self.lane):
+            self.lane = [self.lane[n] for n in stay]
+            if not stay:
+                return
+            keep = torch.tensor(stay, device=logs.device)
+            for name in ("first", "most", "count", "least", "forced", "one"):
+                setattr(self, name, getattr(self, name)[keep])
+            going, row, token, full, sentence = (x[keep] for x in (going, row, token, full, sentence))
+        self.sums, order = going.topk(min(self.beam, going.shape[1]), -1)
+        index, previous, full, sentence = (x.gather(1, order).flatten() for x in (row, token, full, sentence))
         self.tokens = torch.cat([self.tokens[index], previous[:, None]], 1)
         self.capped = self.capped[index]
         self.capped[torch.arange(len(index), device=index.device), sentence] |= full
-        fewer = None if len(keep) == len(row) else keep
-        state = self.state.reorder(index, self.sums.shape[1], fewer)
+        state = self.state.reorder(index, self.sums.shape[1], keep)
         self.hidden, self.state = self.model.step(previous, state)
 
     def _candidates(self) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
@@ -160,16 +167,12 @@ class _Search:
     ) -> None:
         """Note the hypotheses that ended. Everything about them is fetched at once: on a GPU each question waits."""
         lane, candidate = finished.nonzero().unbind(1)
-        if not len(lane):
-            return
         at = row[lane, candidate]
         ids = torch.cat([self.tokens[at], token[lane, candidate][:, None]], 1)
         capped = self.capped[at]
         capped[torch.arange(len(at), device=at.device), sentence[lane, candidate]] |= full[lane, candidate]
-        ended = zip(
-            self.lane[lane].tolist(), ids.tolist(), logs[lane, candidate].tolist(), capped.tolist(), strict=True
-        )
+        ended = zip(lane.tolist(), ids.tolist(), logs[lane, candidate].tolist(), capped.tolist(), strict=True)
         for number, said, logprob, marks in ended:
             forced = tuple(place for place, mark in enumerate(marks) if mark)
             score = logprob / len(said) ** self.normalisation
-            self.done[number].append(Hypothesis(tuple(said), score, logprob, forced))
+            self.done[self.lane[number]].append(Hypothesis(tuple(said), score, logprob, forced))
