@@ -131,7 +131,7 @@ def _copy(source: dict[str, Tensor], target: dict[str, Tensor]) -> None:
 
 def _damaged(place: Path, error: Exception) -> InputError:
     return InputError(
-        f"damaged checkpoint ({error})",
+        f"damaged checkpoint ({str(error).partition(chr(10))[0]})",
         path=place,
         fix="remove this folder: the run goes on from the checkpoint before it, or from the beginning",
     )
