@@ -33,5 +33,5 @@ fenster runs $out
 say "7. Translate with both: green forms agree with the sentence that decides them, red ones do not"
 python demo/compare.py $out
 
-say "8. Or a text of your own: fenster translate demo/sample.txt --model $out/window/model"
-fenster translate demo/sample.txt --model $out/window/model
+say "8. Or a text of your own: fenster translate demo/sample.txt --documents --model $out/window/model"
+fenster translate demo/sample.txt --documents --model $out/window/model
