@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from fenster import __version__
-from fenster.cli import bench, convert, data, prepare, train, translate
+from fenster.cli import bench, convert, data, prepare, score, train, translate
 from fenster.errors import FensterError
 
 app = App(
@@ -34,7 +34,7 @@ app.command(prepare.prepare)
 app.command(train.train)
 app.command(train.runs)
 app.command(translate.translate)
-app.command(translate.score)
+app.command(score.score)
 app.command(bench.app)
 
 

@@ -1,4 +1,4 @@
-"""`fenster translate` and `fenster score`."""
+"""`fenster translate`."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from fenster.cli.convert import FormatName, stream
-from fenster.corpus.files import TextFiles, atomic_path
+from fenster.cli.output import Output, Segment
+from fenster.corpus.files import TextFiles
 from fenster.corpus.segment import sentences
 from fenster.corpus.text import normalise
 from fenster.document import Document
-from fenster.errors import ConfigError, FensterError, InputError, writing
+from fenster.errors import ConfigError, InputError
 from fenster.manifest import file_sha256
 from fenster.progress import bar
 from fenster.progress import console as stderr
@@ -131,17 +131,17 @@ def translate(
     }
     from fenster.config import check
 
-    folder = _folder(model, system)
+    folder = model_folder(model, system)
     translator = Translator.load(folder, check(settings, DecodeConfig), device)
     pairs = _history(history)
     stamp = _stamp(lines, folder, {**settings, "history": pairs, "documents": documents})
-    with _Output(output, format, nbest, stamp) as out:
+    with Output(output, format, nbest, stamp) as out:
         _translate(translator, lines, pairs, documents, out)
         out.finish()
 
 
 def _translate(
-    translator: Translator, lines: list[Line], pairs: list[tuple[str, str]], documents: bool, out: _Output
+    translator: Translator, lines: list[Line], pairs: list[tuple[str, str]], documents: bool, out: Output
 ) -> None:
     total = sum(len(line.segments) for line in lines)
     capped, misaligned = [], 0
@@ -177,14 +177,14 @@ def _translate(
         stderr.print(f"{misaligned} part(s) came out with another number of sentences", highlight=False)
 
 
-def _translated(segment: dict[str, Any]) -> Translated:
+def _translated(segment: Segment) -> Translated:
     """What an earlier call wrote, as far as going on needs it."""
     from fenster.decode.result import Translated
 
     return Translated(segment["source"], segment["target"], tuple(segment["ids"]))
 
 
-def _segment(line: int, found: Translated) -> dict[str, Any]:
+def _segment(line: int, found: Translated) -> Segment:
     return {
         "line": line,
         "source": found.source,
@@ -195,106 +195,6 @@ def _segment(line: int, found: Translated) -> dict[str, Any]:
         "seconds": round(found.seconds, 4),
         "alternatives": [{"target": text, "score": score} for text, score in found.alternatives],
     }
-
-
-class _Output:
-    """Where translations go, line by line as they are ready. With a file, what is done is kept beside it until the
-    whole is written, so that the same command can go on."""
-
-    def __init__(self, path: Path | None, format: str, nbest: int, stamp: str) -> None:
-        self._path, self._format, self._nbest = path, format, nbest
-        if path is not None and (not path.name or path.is_dir()):
-            raise FensterError("is a folder", path=path, expected="the name of a file to write")
-        ordinary = path is not None and (path.is_file() or not path.exists())  # not a pipe, not /dev/stdout
-        self._journal = path.with_name(f".{path.name}.unfinished.jsonl") if path is not None and ordinary else None
-        self._known = [] if self._journal is None else _known(self._journal, stamp)
-        self._line: list[dict[str, Any]] = []
-        self._text: list[str] = []
-        self._stamp = stamp
-        self._stream: IO[str] | None = None
-
-    def __enter__(self) -> _Output:
-        if self._journal is not None:
-            if self._known:
-                stderr.print(f"going on after {len(self._known):,} segments", highlight=False)
-            elif self._journal.exists():
-                stderr.print(
-                    "starting over: text, settings or model are not those of the unfinished translation here"
-                )
-            with atomic_path(self._journal) as temporary:
-                lines = [{"stamp": self._stamp}, *self._known]
-                temporary.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-            with writing(self._journal):
-                self._stream = self._journal.open("a", encoding="utf-8")
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._stream is not None:
-            self._stream.close()
-        if kind is not None and self._journal is not None:
-            stderr.print("what was translated is kept; the same command goes on", highlight=False)
-
-    def known(self, count: int) -> list[dict[str, Any]]:
-        """What an earlier call translated of the next `count` segments."""
-        found, self._known = self._known[:count], self._known[count:]
-        return found
-
-    def note(self, segment: dict[str, Any]) -> None:
-        """Keep a finished segment, in case this call is interrupted."""
-        if self._stream is not None:
-            self._stream.write(json.dumps(segment) + "\n")
-            self._stream.flush()
-
-    def add(self, segment: dict[str, Any]) -> None:
-        self._line.append(segment)
-
-    def end_line(self) -> None:
-        if self._format == "text":
-            self._emit(" ".join(segment["target"] for segment in self._line))
-        else:
-            for segment in self._line:
-                segment = {key: value for key, value in segment.items() if key != "ids"}
-                alternatives = segment["alternatives"][: self._nbest - 1]
-                kept = (
-                    {**segment, "alternatives": alternatives}
-                    if self._nbest > 1
-                    else _without(segment, "alternatives")
-                )
-                self._emit(json.dumps(kept, ensure_ascii=False))
-        self._line = []
-
-    def _emit(self, text: str) -> None:
-        if self._path is None:
-            print(text, flush=True)
-        else:
-            self._text.append(text)
-
-    def finish(self) -> None:
-        if self._path is None:
-            return
-        with atomic_path(self._path) as temporary:
-            temporary.write_text("".join(f"{line}\n" for line in self._text), encoding="utf-8", newline="\n")
-        if self._journal is not None and self._stream is not None:
-            self._stream.close()
-            self._journal.unlink()
-            print(f"-> {self._path}")
-
-
-def _known(journal: Path, stamp: str) -> list[dict[str, Any]]:
-    """Finished segments of an earlier call with the same input and settings."""
-    if not journal.is_file():
-        return []
-    found = []
-    for line in journal.read_bytes().split(b"\n"):
-        try:
-            found.append(json.loads(line))
-        except ValueError:
-            break  # the end, or cut short by a kill
-    return found[1:] if found and found[0] == {"stamp": stamp} else []
-
-
-def _without(segment: dict[str, Any], key: str) -> dict[str, Any]:
-    return {name: value for name, value in segment.items() if name != key}
 
 
 def _read(file: Path | None, whole: bool, language: str) -> list[Line]:
@@ -337,7 +237,8 @@ def _history(path: Path | None) -> list[tuple[str, str]]:
     return pairs
 
 
-def _folder(model: Path, system: str | None) -> Path:
+def model_folder(model: Path, system: str | None) -> Path:
+    """The model folder that `--model` and `--system` mean."""
     if system is None:
         return model
     for folder in (model / system / "model", model / system):
@@ -352,63 +253,3 @@ def _stamp(lines: list[Line], folder: Path, settings: dict[str, Any]) -> str:
     model = [file_sha256(path) for path in sorted(folder.iterdir()) if path.is_file()]
     text = json.dumps([[line.segments for line in lines], settings, model], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def score(
-    paths: list[Path],
-    /,
-    *,
-    model: Annotated[Path, Parameter(name=["--model", "-m"])],
-    system: str | None = None,
-    format: FormatName = None,
-    alignment: str | None = None,
-    context: Literal["document", "sentence"] = "document",
-    tokens: Annotated[bool, Parameter(negative="")] = False,
-    device: Literal["auto", "cpu", "cuda"] = "auto",
-) -> None:
-    """Log-probabilities that a model gives to translations of a parallel corpus: an object a sentence, as JSONL.
-
-    Examples:
-
-    ```
-    fenster score test.jsonl --model runs/europarl/window/model
-    fenster score source.en target.de -m MODEL --context sentence --tokens
-    ```
-
-    Parameters
-    ----------
-    paths
-        A parallel corpus in any format that `fenster data formats` lists.
-    alignment
-        Of windows; the training one (linear) if left out, sent-align as a check.
-    context
-        document: each document is one sequence, so sentences are scored in their context. sentence: each alone.
-    tokens
-        Also the log-probability of each token, the end symbol last.
-    """
-    from fenster.decode.score import score as scored
-    from fenster.model.align import ALIGNMENTS
-    from fenster.model.device import find_device
-    from fenster.model.saved import load_model
-
-    if alignment is not None and alignment not in ALIGNMENTS:
-        raise ConfigError(f"no alignment is called {alignment!r}", expected=", ".join(ALIGNMENTS))
-    saved = load_model(_folder(model, system), find_device(device))
-    for document in stream(paths, format, "scoring"):
-        texts = [(a, b) for a, b in zip(document.source.texts, document.target.texts, strict=True)]
-        inputs = (
-            [([a], [b]) for a, b in texts]
-            if context == "sentence"
-            else [([a for a, _ in texts], [b for _, b in texts])]
-        )
-        found = [each for result in scored(saved, inputs, alignment=alignment) for each in result.tokens]
-        for number, (pair, logs) in enumerate(zip(texts, found, strict=True)):
-            entry = {
-                "document": document.id,
-                "segment": number,
-                "source": pair[0],
-                "target": pair[1],
-                "logprob": sum(logs),
-            }
-            entry |= {"length": len(logs)} | ({"tokens": list(logs)} if tokens else {})
-            print(json.dumps(entry, ensure_ascii=False))

@@ -1,0 +1,106 @@
+"""Where `fenster translate` writes: line by line as it is ready, and so that an interrupted call can go on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import IO, Any
+
+from fenster.corpus.files import atomic_path
+from fenster.errors import FensterError, writing
+from fenster.progress import console as stderr
+
+Segment = dict[str, Any]
+"""A translated segment: line, source, target, ids, score, capped, seconds, alternatives."""
+
+
+class Output:
+    """Where translations go, line by line as they are ready. With a file, what is done is kept beside it until the
+    whole is written, so that the same command can go on."""
+
+    def __init__(self, path: Path | None, format: str, nbest: int, stamp: str) -> None:
+        self._path, self._format, self._nbest = path, format, nbest
+        if path is not None and (not path.name or path.is_dir()):
+            raise FensterError("is a folder", path=path, expected="the name of a file to write")
+        ordinary = path is not None and (path.is_file() or not path.exists())  # not a pipe, not /dev/stdout
+        self._journal = path.with_name(f".{path.name}.unfinished.jsonl") if path is not None and ordinary else None
+        self._known = [] if self._journal is None else _read(self._journal, stamp)
+        self._line: list[Segment] = []
+        self._text: list[str] = []
+        self._stamp = stamp
+        self._stream: IO[str] | None = None
+
+    def __enter__(self) -> Output:
+        if self._journal is not None:
+            if self._known:
+                stderr.print(f"going on after {len(self._known):,} segments", highlight=False)
+            elif self._journal.exists():
+                stderr.print(
+                    "starting over: text, settings or model are not those of the unfinished translation here"
+                )
+            with atomic_path(self._journal) as temporary:
+                lines = [{"stamp": self._stamp}, *self._known]
+                temporary.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+            with writing(self._journal):
+                self._stream = self._journal.open("a", encoding="utf-8")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._stream is not None:
+            self._stream.close()
+        if kind is not None and self._journal is not None:
+            stderr.print("what was translated is kept; the same command goes on", highlight=False)
+
+    def known(self, count: int) -> list[Segment]:
+        """What an earlier call translated of the next `count` segments."""
+        found, self._known = self._known[:count], self._known[count:]
+        return found
+
+    def note(self, segment: Segment) -> None:
+        """Keep a finished segment, in case this call is interrupted."""
+        if self._stream is not None:
+            self._stream.write(json.dumps(segment) + "\n")
+            self._stream.flush()
+
+    def add(self, segment: Segment) -> None:
+        self._line.append(segment)
+
+    def end_line(self) -> None:
+        if self._format == "text":
+            self._emit(" ".join(segment["target"] for segment in self._line))
+        else:
+            for segment in self._line:
+                shown = {key: value for key, value in segment.items() if key not in ("ids", "alternatives")}
+                if self._nbest > 1:
+                    shown["alternatives"] = segment["alternatives"][: self._nbest - 1]
+                self._emit(json.dumps(shown, ensure_ascii=False))
+        self._line = []
+
+    def _emit(self, text: str) -> None:
+        if self._path is None:
+            print(text, flush=True)
+        else:
+            self._text.append(text)
+
+    def finish(self) -> None:
+        if self._path is None:
+            return
+        with atomic_path(self._path) as temporary:
+            temporary.write_text("".join(f"{line}\n" for line in self._text), encoding="utf-8", newline="\n")
+        if self._journal is not None and self._stream is not None:
+            self._stream.close()
+            self._journal.unlink()
+            print(f"-> {self._path}")
+
+
+def _read(journal: Path, stamp: str) -> list[Segment]:
+    """Finished segments of an earlier call with the same input and settings."""
+    if not journal.is_file():
+        return []
+    found = []
+    for line in journal.read_bytes().split(b"\n"):
+        try:
+            found.append(json.loads(line))
+        except ValueError:
+            break  # the end, or cut short by a kill
+    return found[1:] if found and found[0] == {"stamp": stamp} else []
