@@ -1,5 +1,6 @@
 """Documents in, documents out: nothing lost, strategies as the paper defines them."""
 
+import math
 from itertools import pairwise
 from typing import Any
 
@@ -9,6 +10,8 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from fenster.batch import PackedSide
+from fenster.context import join
 from fenster.corpus.generated import generate
 from fenster.decode import sequential
 from fenster.decode.config import DecodeConfig
@@ -19,9 +22,10 @@ from fenster.decode.sequential import Reading
 from fenster.decode.translator import Translator
 from fenster.document import Document
 from fenster.errors import ConfigError
+from fenster.model.packed import Packed
 from fenster.model.saved import Saved
 from fenster.shards import Prepared
-from fenster.tokenize import SEP_ID
+from fenster.tokenize import EOS_ID
 from tests.decode.conftest import make_saved
 
 DOCUMENTS = [generated.pair.source for generated in generate(3, seed=11)]
@@ -74,8 +78,14 @@ def test_a_very_long_sentence_is_flagged_not_cut(toy: Prepared) -> None:
     saved = make_saved(toy, "window")
     found = translator(saved, beam=1, length_ratio=0.01, length_extra=3).translate(["word " * 2500, "short"])
     assert len(found.segments) == 2 and found.segments[0].capped
-    free = translator(saved, beam=1, length_ratio=3.0, length_extra=300).translate(["short"])
-    assert not free.segments[0].capped or len(free.segments[0].text) > 100
+    assert (
+        len(found.segments[0].ids) == math.ceil(0.01 * len(toy.tokenizer.encode([("word " * 2500).strip()])[0])) + 3
+    )
+    logits = saved.model.logits
+    end = torch.nn.functional.one_hot(torch.tensor(EOS_ID), len(toy.tokenizer)) * 1000.0
+    saved.model.logits = lambda hidden: logits(hidden) + end  # type: ignore[method-assign]  # ends as soon as it may
+    free = translator(saved).translate(["short"])
+    assert not free.segments[0].capped and len(free.segments[0].ids) == 1
 
 
 @pytest.mark.parametrize("stretch", [0.6, 1.0, 1.8], ids=lambda s: f"target {s} times as long")
@@ -164,11 +174,16 @@ def test_scores_are_the_models(toy: Prepared) -> None:
             alignment=None,
         )  # fmt: skip
         assert best.score == best.logprob
-        text = toy.tokenizer.decode(best.ids[:-1])
-        if best.ids[-1] == SEP_ID or toy.tokenizer.encode_each([text])[0].tolist() != list(best.ids[:-1]):
-            continue  # text that is not encoded as the model spelt it
-        (found,) = score(saved, [(texts[: number + 1], [*GERMAN[0].texts[:number], text])], alignment="sent-align")
-        assert found.sentences[-1] == pytest.approx(best.logprob, rel=1e-5)
+        sides = [join(reading.source), join([*given[:number], best.ids[:-1]])]
+        source, target = (PackedSide.pack([side]) for side in sides)
+        with torch.no_grad():
+            hidden = saved.model(
+                *(torch.from_numpy(side.ids).long() for side in (source, target)),
+                *(Packed.of(side) for side in (source, target)),
+                alignment=saved.model.alignment("sent-align"),
+            )
+            logs = saved.model.logits(hidden[-len(best.ids) :]).log_softmax(-1)
+        assert float(logs[range(len(best.ids)), best.ids].sum()) == pytest.approx(best.logprob, rel=1e-6)
     (found,) = score(saved, [(texts[:3], texts[:3])], alignment="sent-align")
     assert len(found.tokens) == 3 and found.total == pytest.approx(sum(found.sentences))
     batch = score(saved, [(texts[:3], texts[:3]), (texts[1:2], texts[3:4])], alignment="sent-align", tokens=10)

@@ -288,18 +288,10 @@ class Run:
             else {"waiting": self.progress.waiting + 1}
         )
         self.progress = self.progress.model_copy(update=changes)
-        entry = {
-            "kind": "valid",
-            "update": self.progress.update,
-            "perplexity": result.perplexity,
-            "perplexity_inside": result.perplexity_inside,
-            "tokens": result.tokens,
-            "sentences": result.sentences,
-            "best": better,
-            "waiting": self.progress.waiting,
-            "seconds": self.progress.seconds,
-        }
-        self.journal.write(entry)
+        progress = self.progress
+        self.journal.write(
+            result.entry(progress.update, best=better, waiting=progress.waiting, seconds=progress.seconds)
+        )
         if self.world.main:
             self.models.keep(self.progress, result, better)
         self._last += time.monotonic() - began  # not part of training speed

@@ -97,19 +97,8 @@ class Models:
         self, progress: Progress, result: Validation, weights: Weights, text: str, journal: Journal
     ) -> Progress:
         better = progress.best is None or result.perplexity < progress.best
-        entry = {
-            "kind": "valid",
-            "update": progress.update,
-            "perplexity": result.perplexity,
-            "perplexity_inside": result.perplexity_inside,
-            "tokens": result.tokens,
-            "sentences": result.sentences,
-            "best": better,
-            "waiting": progress.waiting,
-            "weights": text,
-        }
         journal.say(f"{text}: valid perplexity {result.perplexity:.4f}" + (", taken" if better else ", not taken"))
-        journal.write(entry)
+        journal.write(result.entry(progress.update, best=better, waiting=progress.waiting, weights=text))
         if not better:
             return progress
         if self._engine.world.main:

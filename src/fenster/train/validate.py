@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -35,6 +36,10 @@ class Validation:
     """A token of the sentences themselves."""
     tokens: int
     sentences: int
+
+    def entry(self, update: int, *, best: bool, waiting: int, **more: Any) -> dict[str, Any]:
+        """As the log has it."""
+        return {"kind": "valid", "update": update, **asdict(self), "best": best, "waiting": waiting, **more}
 
 
 class Validator:
