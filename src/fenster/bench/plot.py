@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from fenster.corpus.files import atomic_path
 from fenster.errors import FensterError
+from fenster.picture import pyplot, save
 
 
 def by_length(path: Path, title: str, rows: Mapping[str, Mapping[int, tuple[float, int]]]) -> None:
     """Draw {name: {length: (seconds, bytes)}} as two panels."""
-    try:
-        import matplotlib
-
-        matplotlib.use("Agg")
-        from matplotlib import pyplot
-    except ImportError:
-        raise FensterError("drawing needs matplotlib", fix="pip install matplotlib") from None
-    figure, panels = pyplot.subplots(1, 2, figsize=(11, 5), layout="constrained")
+    plot = pyplot()
+    if plot is None:
+        raise FensterError("drawing needs matplotlib", fix="pip install matplotlib")
+    figure, panels = plot.subplots(1, 2, figsize=(11, 5), layout="constrained")
     for panel, part, label in ((panels[0], 0, "seconds"), (panels[1], 1, "peak memory, bytes")):
         for name, points in rows.items():
             if points:
@@ -28,6 +24,5 @@ def by_length(path: Path, title: str, rows: Mapping[str, Mapping[int, tuple[floa
         panel.grid(alpha=0.3)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize="small")
     figure.suptitle(title)
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary, dpi=130, format=path.suffix.lstrip(".") or "png")
-    pyplot.close(figure)
+    save(figure, path)
+    plot.close(figure)

@@ -119,6 +119,7 @@ def attention(
     import torch
 
     from fenster.bench import attention as bench_attention
+    from fenster.model.device import find_device
 
     usual = {
         "cpu": [512, 1024, 2048, 4096, 8192, 16384, 32768],
@@ -130,8 +131,7 @@ def attention(
     unknown = sorted(set(chosen) - set(known))
     if unknown:
         raise FensterError(f"no computation is called {unknown[0]!r}", expected=", ".join(known))
-    if device == "cuda" and not torch.cuda.is_available():
-        raise FensterError("there is no GPU here", fix="leave --device out to measure on the CPU")
+    find_device(device)
     settings = [
         bench_attention.Setting(way, length, window, heads, size, positions == "relative", causal, device)
         for length in lengths

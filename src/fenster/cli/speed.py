@@ -55,17 +55,16 @@ def train(
     import torch
 
     from fenster.bench import train as bench_train
+    from fenster.model.device import find_device
 
-    cuda = torch.cuda.is_available() if device is None else device == "cuda"
-    if cuda and not torch.cuda.is_available():
-        raise FensterError("there is no GPU here", fix="leave --device out to measure on the CPU")
+    place = torch.device(find_device(device or "auto"))
+    cuda = place.type == "cuda"
     lengths = lengths or ([32, 1024, 32768] if cuda else [32, 1024])
     tokens = tokens or (32768 if cuda else 2048)
     unknown = sorted(set(systems or ()) - set(bench_train.SYSTEMS))
     if unknown:
         raise FensterError(f"no system is called {unknown[0]!r}", expected=", ".join(bench_train.SYSTEMS))
     chosen = systems or list(bench_train.SYSTEMS)
-    place = torch.device("cuda" if cuda else "cpu")
     table = Table("length", "system", "target tokens/s", "ratio", "memory", "first update", box=None)
     base: dict[int, float] = {}
     with bar("measuring", len(chosen) * len(lengths)) as advance:
@@ -126,11 +125,10 @@ def decode(
     import torch
 
     from fenster.bench import decode as bench_decode
+    from fenster.model.device import find_device
 
-    cuda = torch.cuda.is_available() if device is None else device == "cuda"
-    if cuda and not torch.cuda.is_available():
-        raise FensterError("there is no GPU here", fix="leave --device out to measure on the CPU")
-    place = torch.device("cuda" if cuda else "cpu")
+    place = torch.device(find_device(device or "auto"))
+    cuda = place.type == "cuda"
     known = ("fenster", "fenster int8", "hugging face", "ctranslate2")
     unknown = sorted(set(programs or ()) - set(known))
     if unknown:

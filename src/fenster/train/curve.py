@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from fenster.corpus.files import atomic_path
+from fenster.picture import pyplot, save
 from fenster.train.folder import RunFolder
 
 
 def draw(runs: Mapping[str, RunFolder], path: Path) -> bool:
     """Training loss and validation perplexity by updates; False where matplotlib is not installed."""
-    try:
-        import matplotlib
-
-        matplotlib.use("Agg")
-        from matplotlib import pyplot, ticker
-    except ImportError:
+    plot = pyplot()
+    if plot is None:
         return False
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
+    from matplotlib import ticker
+
+    figure, (left, right) = plot.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
     for name, folder in runs.items():
         losses = [(entry["update"], entry["loss"]) for entry in folder.entries("train") if entry["loss"] is not None]
         valid = [
@@ -40,7 +38,6 @@ def draw(runs: Mapping[str, RunFolder], path: Path) -> bool:
         panel.grid(alpha=0.3)
         if panel.get_legend_handles_labels()[1]:
             panel.legend(fontsize="small")
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary, dpi=120, format="png")
-    pyplot.close(figure)
+    save(figure, path)
+    plot.close(figure)
     return True
