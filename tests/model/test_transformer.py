@@ -260,21 +260,24 @@ def test_a_window_model_equals_itself_under_every_computation() -> None:
 
 
 def test_checkpointing_changes_memory_not_results() -> None:
-    """The same gradients, dropout included, and every layer runs a second time in the backward pass."""
+    """The same gradients, dropout included, and what is not kept runs a second time in the backward pass."""
     ids, wanted, source, target = some_batch()
     gradients, calls = [], []
-    for checkpointing in (False, True):
+    for checkpointing in ("none", "ffn", "layers"):
         model = make("window-relative", dropout=0.3).train()
         model.checkpointing = checkpointing
-        ran: list[int] = []
-        model.decoder[0].ffn.register_forward_hook(lambda *_, ran=ran: ran.append(1))
+        ran: list[str] = []
+        for name in ("up", "down"):
+            part = getattr(model.decoder[0].ffn, name)
+            part.register_forward_hook(lambda *_, ran=ran, name=name: ran.append(name))
         torch.manual_seed(3)
         model(ids, wanted, source, target).square().sum().backward()
         gradients.append([p.grad for p in model.parameters()])
-        calls.append(len(ran))
-    assert calls == [1, 2]
-    for a, b in zip(*gradients, strict=True):
-        torch.testing.assert_close(a, b)
+        calls.append((ran.count("up"), ran.count("down")))
+    assert calls[:2] == [(1, 1), (2, 1)] and calls[2][0] == 2
+    for plain, *others in zip(*gradients, strict=True):
+        for other in others:
+            torch.testing.assert_close(other, plain)
 
 
 def test_ids_may_come_as_the_batch_has_them() -> None:

@@ -237,7 +237,7 @@ def test_out_of_memory_names_the_batch(settings: dict[str, Any], monkeypatch: py
     monkeypatch.setattr(Engine, "_plain_step", full)
     with pytest.raises(FensterError, match=r"out of memory at update 1, in a batch of \d+ examples") as told:
         train(make(settings))
-    assert "batch.tokens (now 600)" in str(told.value) and "checkpointing: true" in str(told.value)
+    assert "batch.tokens (now 600)" in str(told.value) and "checkpointing: ffn or layers" in str(told.value)
 
 
 def test_early_stopping(settings: dict[str, Any]) -> None:
@@ -294,9 +294,10 @@ def test_the_rate_rises_and_falls(settings: dict[str, Any]) -> None:
     assert rates[6:] == pytest.approx([1e-3 * (6 / n) ** 0.5 for n in range(7, 13)])
 
 
-def test_checkpointing_changes_no_number(settings: dict[str, Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize("what", ["ffn", "layers"])
+def test_checkpointing_changes_no_number(settings: dict[str, Any], tmp_path: Path, what: str) -> None:
     train(make(settings))
-    train(make(settings, output=tmp_path / "again", checkpointing=True))
+    train(make(settings, output=tmp_path / "again", checkpointing=what))
     assert_same_run(settings["output"], tmp_path / "again")
 
 

@@ -17,6 +17,7 @@ import torch.nn.functional as F
 
 from fenster.errors import FensterError
 from fenster.model import Packed, Transformer, preset
+from fenster.model.config import Checkpointing
 from fenster.model.loss import smoothed_loss
 
 VOCABULARY = 15_000
@@ -31,7 +32,7 @@ class System:
     model: dict[str, Any]
     paper: bool
     """As the paper computes it, or as we do."""
-    checkpointing: bool = False
+    checkpointing: Checkpointing = "none"
 
 
 def _window(width: int, **more: Any) -> dict[str, Any]:
@@ -45,7 +46,7 @@ SYSTEMS = (
     System("concat, ours", {}, paper=False),
     System("window w=10, ours", _window(10), paper=False),
     System("window w=20, ours", _window(20), paper=False),
-    System("window w=20, ours, checkpointing", _window(20), paper=False, checkpointing=True),
+    System("window w=20, ours, checkpointing", _window(20), paper=False, checkpointing="layers"),
 )
 
 

@@ -32,7 +32,7 @@ from fenster.train.world import World
 
 VOCABULARY = 15_000
 SENTENCE = 32  # tokens of a document's sentences, end symbols included
-SYSTEMS = ("nn.Transformer", "full", "window")
+SYSTEMS = ("nn.Transformer", "full", "window", "window, ffn again")
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,9 @@ def _measure(update: Callable[[], None], device: torch.device, tokens: int, seco
 
 
 def _ours(system: str, device: torch.device, length: int, tokens: int, compiled: bool) -> Callable[[], None]:
-    attention = {"kind": "window", "window": 20} if system == "window" else {"kind": "full"}
-    positions = "relative" if system == "window" else "sinusoidal"
+    windows, again = system.startswith("window"), system.endswith("ffn again")
+    attention = {"kind": "window", "window": 20} if windows else {"kind": "full"}
+    positions = "relative" if windows else "sinusoidal"
     switch = "auto" if compiled else "off"
     config = check(
         {
@@ -102,6 +103,7 @@ def _ours(system: str, device: torch.device, length: int, tokens: int, compiled:
             "batch": {"tokens": tokens},
             "compile": switch,
             "graphs": switch,
+            "checkpointing": "ffn" if again else "none",
         },
         TrainConfig,
     )

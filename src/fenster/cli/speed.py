@@ -45,7 +45,7 @@ def train(
     tokens
         Target tokens of a batch; a longer sequence is a batch of its own.
     systems
-        Of `nn.Transformer`, `full` and `window`; all by default.
+        Of `nn.Transformer`, `full`, `window` and `window, ffn again` (less memory); all by default.
     seconds
         How long to measure each.
     compiled

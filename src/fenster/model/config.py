@@ -11,6 +11,9 @@ from fenster.errors import ConfigError
 from fenster.model.align import ALIGNMENTS
 from fenster.model.compute import COMPUTE
 
+Checkpointing = Literal["none", "ffn", "layers"]
+"""What training computes again in the backward pass instead of keeping it."""
+
 
 class FullConfig(Config):
     """Vanilla attention over the whole sequence (sentence-level and concatenation systems)."""

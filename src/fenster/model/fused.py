@@ -32,16 +32,17 @@ def available(x: Tensor) -> bool:
 
 def residual_norm(x: Tensor, h: Tensor, weight: Tensor, bias: Tensor, p: float, epsilon: float) -> Tensor:
     """layer_norm(x + dropout(h, p)) in x's precision; sums in float32."""
-    y: Tensor = _norm(x.contiguous(), h.contiguous(), weight, bias, _seed(x), p, epsilon)[0]
+    y: Tensor = _norm(x.contiguous(), h.contiguous(), weight, bias, seed(x), p, epsilon)[0]
     return y
 
 
-def relu_dropout(x: Tensor, p: float) -> Tensor:
-    y: Tensor = _relu(x.contiguous(), _seed(x), p)
+def relu_dropout(x: Tensor, seed: Tensor, p: float) -> Tensor:
+    """dropout(relu(x), p), where what is dropped follows from `seed`."""
+    y: Tensor = _relu(x.contiguous(), seed, p)
     return y
 
 
-def _seed(x: Tensor) -> Tensor:
+def seed(x: Tensor) -> Tensor:
     """Two 32-bit numbers from the device's generator, so that torch.manual_seed and CUDA graphs rule here too."""
     return torch.randint(-(1 << 31), 1 << 31, (2,), device=x.device, dtype=torch.int32)
 

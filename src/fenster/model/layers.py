@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from fenster.model import fused
 from fenster.model.attention import Patterns, Variant
@@ -37,6 +39,10 @@ class Residual(nn.Module):
 
 
 class FeedForward(nn.Module):
+    """With `checkpointing` its inside, four times as wide as the model, is computed again in the backward pass."""
+
+    checkpointing = False
+
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.up, self.down = nn.Linear(config.width, config.ffn), nn.Linear(config.ffn, config.width)
@@ -46,11 +52,20 @@ class FeedForward(nn.Module):
             nn.init.zeros_(linear.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        y: Tensor = self.up(x)
-        p = self.dropout.p if self.training else 0.0
-        y = fused.relu_dropout(y, p) if fused.available(y) else self.dropout(F.relu(y))
+        seed = fused.seed(x) if fused.available(x) else None  # drawn here, so that it is the same again
+        if self.checkpointing and torch.is_grad_enabled():
+            y = checkpoint(self._inside, x, seed, use_reentrant=False, preserve_rng_state=seed is None)
+        else:
+            y = self._inside(x, seed)
         out: Tensor = self.down(y)
         return out
+
+    def _inside(self, x: Tensor, seed: Tensor | None) -> Tensor:
+        y: Tensor = self.up(x)
+        if seed is None:
+            dropped: Tensor = self.dropout(F.relu(y))
+            return dropped
+        return fused.relu_dropout(y, seed, self.dropout.p if self.training else 0.0)
 
 
 class EncoderLayer(nn.Module):

@@ -18,7 +18,7 @@ from torch.utils.checkpoint import checkpoint
 from fenster.model.align import ALIGNMENTS, Alignment, Steps
 from fenster.model.attention import Patterns, make_variant
 from fenster.model.compute import make_ready
-from fenster.model.config import ModelConfig
+from fenster.model.config import Checkpointing, ModelConfig
 from fenster.model.dropout import Dropout
 from fenster.model.layers import DecoderLayer, EncoderLayer
 from fenster.model.packed import Packed
@@ -52,11 +52,10 @@ class DecoderState:
 class Transformer(nn.Module):
     """`ratio` is the training data's source/target ratio, which some alignments need.
 
-    With `checkpointing` set, training keeps only each layer's input and computes the rest again in the backward
-    pass: about a quarter more time for a fraction of the memory.
+    With `checkpointing` training computes again in the backward pass what it did not keep: "ffn" the inside of the
+    feed-forward parts (the widest tensors there are, for little time), "layers" all but each layer's input (about a
+    quarter more time for a fraction of the memory).
     """
-
-    checkpointing = False
 
     def __init__(self, config: ModelConfig, vocab_size: int, ratio: float = 1.0) -> None:
         super().__init__()
@@ -75,6 +74,17 @@ class Transformer(nn.Module):
         pre = config.norm == "pre"
         self.encoder_norm: nn.Module = nn.LayerNorm(config.width) if pre else nn.Identity()
         self.decoder_norm: nn.Module = nn.LayerNorm(config.width) if pre else nn.Identity()
+        self.checkpointing: Checkpointing = "none"
+
+    @property
+    def checkpointing(self) -> Checkpointing:
+        return self._checkpointing
+
+    @checkpointing.setter
+    def checkpointing(self, value: Checkpointing) -> None:
+        self._checkpointing = value
+        for layer in (*self.encoder, *self.decoder):
+            layer.ffn.checkpointing = value == "ffn"
 
     def alignment(self, name: str) -> Alignment:
         return ALIGNMENTS[name](self.ratio)
@@ -197,7 +207,7 @@ class Transformer(nn.Module):
     def _run(self, layer: nn.Module, *inputs: Any) -> Tensor:
         out: Tensor
         probed = inputs[-1] is not None  # running a layer twice would count its attention twice
-        if self.checkpointing and torch.is_grad_enabled() and not probed:
+        if self.checkpointing == "layers" and torch.is_grad_enabled() and not probed:
             out = checkpoint(layer, *inputs, use_reentrant=False)
         else:
             out = layer(*inputs)

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from fenster.config import Config
 from fenster.context import ContextConfig, SentenceContext
-from fenster.model.config import ModelConfig
+from fenster.model.config import Checkpointing, ModelConfig
 from fenster.sampler import BatchConfig
 
 Switch = Literal["auto", "on", "off"]
@@ -126,9 +126,10 @@ class TrainConfig(Config):
     compile: Switch = "auto"
     """torch.compile of the layers; auto: on a GPU."""
     graphs: Switch = "auto"
-    """CUDA graphs of whole steps, over batches padded to few shapes; auto: on one GPU without checkpointing."""
-    checkpointing: bool = False
-    """Keep only each layer's input and compute the rest again in the backward pass: less memory, more time."""
+    """CUDA graphs of whole steps, over batches padded to few shapes; auto: on one GPU, layers not checkpointed."""
+    checkpointing: Checkpointing = "none"
+    """Compute again in the backward pass instead of keeping: ffn, the inside of the feed-forward parts (little time);
+    layers, all but each layer's input (least memory; no CUDA graphs)."""
 
     @property
     def system(self) -> str:

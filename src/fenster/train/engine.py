@@ -65,12 +65,12 @@ class Engine:
         settings = config.optimizer
         cuda = world.device.type == "cuda"
         self.autocast = autocasting(config.precision, world.device)
-        # Checkpointing sets the generator back to where it was, which no graph can record.
-        can = cuda and world.ranks == 1 and not config.checkpointing
+        # Checkpointing of layers sets the generator back to where it was, which no graph can record.
+        can = cuda and world.ranks == 1 and config.checkpointing != "layers"
         self._graphs = _switch(config.graphs, can)
         if self._graphs and not can:
             raise FensterError(
-                "graphs: on needs one process on a GPU, without checkpointing", fix="take graphs: auto"
+                "graphs: on needs one process on a GPU, without checkpointing: layers", fix="take graphs: auto"
             )
         self.unit = max(128, config.batch.tokens // 16) if self._graphs else None
         objective = Objective(model, settings.smoothing, _switch(config.compile, cuda))

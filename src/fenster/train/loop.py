@@ -230,7 +230,7 @@ class Run:
             f"{worst.batch.source.tokens:,} source and {worst.batch.target.tokens:,} target tokens "
             f"(the longest has {max(worst.batch.source.longest, worst.batch.target.longest):,})",
             fix=f"lower batch.tokens (now {self.config.batch.tokens:,}) and raise optimizer.batches to match"
-            + ("" if self.config.checkpointing else ", or set checkpointing: true"),
+            + ("" if self.config.checkpointing == "layers" else ", or set checkpointing: ffn or layers"),
         ) from error
 
     def _look_around(self) -> None:
