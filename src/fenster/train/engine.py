@@ -62,6 +62,7 @@ class Objective(nn.Module):
 class Engine:
     def __init__(self, model: Transformer, config: TrainConfig, world: World) -> None:
         self.model, self.world, self._config = model, world, config
+        model.checkpointing = config.checkpointing
         settings = config.optimizer
         cuda = world.device.type == "cuda"
         self.autocast = autocasting(config.precision, world.device)

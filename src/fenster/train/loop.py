@@ -72,7 +72,6 @@ class Run:
         torch.manual_seed(config.seed)
         manifest = self.data.manifest
         model = Transformer(config.model, manifest.vocab_size, manifest.train_ratio.macro).to(world.device)
-        model.checkpointing = config.checkpointing
         model.train()
         self.engine = Engine(model, config, world)
         self.sampler = Sampler(ExampleIndex.build(self.data.split("train"), config.context), config.batch)

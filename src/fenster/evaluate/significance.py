@@ -1,0 +1,71 @@
+"""Confidence intervals and paired tests by bootstrap, resampling documents.
+
+Sentences of one document are not independent (register, topic, one bad search), so documents are what is drawn. A set
+with a single document can only be resampled by its segments; results say which unit was drawn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fenster.evaluate.measure import Measure, Rows
+
+SAMPLES, SEED = 1000, 12345
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The middle 95 % of the score's bootstrap distribution; nan where no sample has a score."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A system against another: difference of scores, and how likely one as large is by chance."""
+
+    difference: float
+    p: float
+
+
+def draws(units: int, samples: int = SAMPLES, seed: int = SEED) -> npt.NDArray[np.float64]:
+    """[samples, units] how often each unit is drawn; the same for all measures and systems, so that tests are paired."""
+    rng = np.random.default_rng(seed)
+    return rng.multinomial(units, np.full(units, 1 / units), size=samples).astype(float)
+
+
+def interval(measure: Measure, rows: Rows, samples: int = SAMPLES, seed: int = SEED) -> Interval:
+    """Of `rows` [units, statistics], the units that are drawn."""
+    scores = _scores(measure, rows, samples, seed)
+    known = scores[~np.isnan(scores)]
+    if not len(known):
+        return Interval(np.nan, np.nan)
+    low, high = np.percentile(known, [2.5, 97.5])
+    return Interval(float(low), float(high))
+
+
+def compare(
+    measure: Measure, ours: Rows, theirs: Rows, samples: int = SAMPLES, seed: int = SEED
+) -> Comparison:
+    """Paired bootstrap test of `ours` against `theirs`, the same units in the same order.
+
+    The p-value is sacrebleu's: the share of samples whose difference is as far from the mean difference as the true
+    one is from 0.
+    """
+    if len(ours) != len(theirs):
+        raise ValueError(f"{len(ours)} and {len(theirs)} units cannot be paired")
+    true = measure.of(ours.sum(0)) - measure.of(theirs.sum(0))
+    sampled = _scores(measure, ours, samples, seed) - _scores(measure, theirs, samples, seed)
+    sampled = sampled[~np.isnan(sampled)]
+    if np.isnan(true) or not len(sampled):
+        return Comparison(true, np.nan)
+    as_far = np.abs(sampled - sampled.mean()) >= abs(true)
+    return Comparison(float(true), float((as_far.sum() + 1) / (len(sampled) + 1)))
+
+
+def _scores(measure: Measure, rows: Rows, samples: int, seed: int) -> npt.NDArray[np.float64]:
+    return np.array([measure.of(total) for total in draws(len(rows), samples, seed) @ rows])
