@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from fenster import __version__
-from fenster.cli import bench, convert, data, prepare, score, train, translate
+from fenster.cli import bench, contrapro, convert, data, distance, evaluate, items, prepare, score, train, translate
 from fenster.errors import FensterError
 
 app = App(
@@ -35,6 +35,11 @@ app.command(train.train)
 app.command(train.runs)
 app.command(translate.translate)
 app.command(score.score)
+app.command(evaluate.evaluate)
+app.command(contrapro.contrapro)
+app.command(items.items)
+app.command(distance.distance)
+app.command(distance.attention)
 app.command(bench.app)
 
 

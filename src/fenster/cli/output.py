@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import IO, Any
 
 from fenster.corpus.files import atomic_path
 from fenster.errors import FensterError, writing
+from fenster.manifest import file_sha256
 from fenster.progress import console as stderr
 
 Segment = dict[str, Any]
@@ -91,6 +93,12 @@ class Output:
             self._stream.close()
             self._journal.unlink()
             print(f"-> {self._path}")
+
+
+def stamp(text: object, folder: Path, settings: dict[str, Any]) -> str:
+    """A hash of everything that a translation depends on: text, settings, and the model itself."""
+    model = [file_sha256(path) for path in sorted(folder.iterdir()) if path.is_file()]
+    return hashlib.sha256(json.dumps([text, settings, model], sort_keys=True, default=str).encode()).hexdigest()
 
 
 def _read(journal: Path, stamp: str) -> list[Segment]:

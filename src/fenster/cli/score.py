@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from fenster.cli.convert import FormatName, stream
-from fenster.cli.translate import model_folder
+from fenster.cli.decoding import model_folder
 from fenster.errors import ConfigError
 
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from fenster.cli.output import Output, Segment
+from fenster.cli.decoding import Decoding, model_folder
+from fenster.cli.output import Output, Segment, stamp
 from fenster.corpus.files import TextFiles
 from fenster.corpus.segment import sentences
 from fenster.corpus.text import normalise
 from fenster.document import Document
 from fenster.errors import ConfigError, InputError
-from fenster.manifest import file_sha256
 from fenster.progress import bar
 from fenster.progress import console as stderr
 
@@ -49,14 +47,8 @@ def translate(
     language: str = "en",
     documents: Annotated[bool, Parameter(negative="")] = False,
     history: Path | None = None,
-    strategy: Literal["auto", "sentence", "full-segment", "sequential"] = "auto",
-    beam: int = 12,
-    context: str = "auto",
-    count: Literal["forced", "split", "repair"] = "forced",
-    lookahead: int = 0,
-    alignment: str | None = None,
     nbest: int = 1,
-    int8: Annotated[bool, Parameter(negative="")] = False,
+    decoding: Decoding = Decoding(),
     device: Literal["auto", "cpu", "cuda"] = "auto",
 ) -> None:
     """Translate a text file, or standard input, as a document.
@@ -95,47 +87,21 @@ def translate(
     history
         Earlier sentences and their translations (source TAB target, a pair a line): context that is not translated
         again.
-    strategy
-        sentence | full-segment | sequential; auto takes what fits the model.
-    beam
-        Hypotheses kept; 1 is greedy.
-    context
-        Sequential decoding: preceding sentences to give, or part, or document.
-    count
-        Full-segment decoding: how one translation a sentence is reached (forced, split, repair).
-    lookahead
-        Sequential decoding: following source sentences that the model may see.
-    alignment
-        Around which source token windows lie; the model's own if left out.
     nbest
         Hypotheses in JSONL output, except in full-segment decoding, where only the best has sentences of its own.
-    int8
-        8-bit weights: several times faster on a CPU, a little less exact.
     """
-    from fenster.decode.config import DecodeConfig
     from fenster.decode.translator import Translator
 
     if nbest < 1:
         raise ConfigError(f"--nbest is {nbest}", expected="1 or more")
-    if not context.isdecimal() and context not in ("auto", "part", "document"):
-        raise ConfigError(f"--context is {context!r}", expected="a number of sentences, part, document or auto")
     lines = _read(file, one_sentence_per_line, language)
-    settings = {
-        "strategy": strategy,
-        "beam": beam,
-        "context": int(context) if context.isdecimal() else context,
-        "count": count,
-        "lookahead": lookahead,
-        "alignment": alignment,
-        "int8": int8,
-    }
-    from fenster.config import check
-
     folder = model_folder(model, system)
-    translator = Translator.load(folder, check(settings, DecodeConfig), device)
+    translator = Translator.load(folder, decoding.config, device)
     pairs = _history(history)
-    stamp = _stamp(lines, folder, {**settings, "history": pairs, "documents": documents})
-    with Output(output, format, nbest, stamp) as out:
+    print_of = stamp(
+        [line.segments for line in lines], folder, {**decoding.settings, "history": pairs, "documents": documents}
+    )
+    with Output(output, format, nbest, print_of) as out:
         _translate(translator, lines, pairs, documents, out)
         out.finish()
 
@@ -235,21 +201,3 @@ def _history(path: Path | None) -> list[tuple[str, str]]:
             raise InputError("not a pair", path=path, line=number, expected="source TAB translation")
         pairs.append((parts[0], parts[1]))
     return pairs
-
-
-def model_folder(model: Path, system: str | None) -> Path:
-    """The model folder that `--model` and `--system` mean."""
-    if system is None:
-        return model
-    for folder in (model / system / "model", model / system):
-        if (folder / "model.json").is_file():
-            return folder
-    have = ", ".join(sorted(path.parent.parent.name for path in model.glob("*/model/model.json"))) or "none"
-    raise ConfigError(f"no system {system!r}", path=model, expected=f"one of those there: {have}")
-
-
-def _stamp(lines: list[Line], folder: Path, settings: dict[str, Any]) -> str:
-    """A hash of everything that a translation depends on: text, settings, and the model itself."""
-    model = [file_sha256(path) for path in sorted(folder.iterdir()) if path.is_file()]
-    text = json.dumps([[line.segments for line in lines], settings, model], sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,7 +1,7 @@
 """Pronoun-translation and formality-translation F1: forms of each class, counted in hypothesis and reference.
 
-A sentence counts where its source has a trigger ("it", "you"); classes whose forms would then be ambiguous are switched
-off by other source words. Matches are the smaller of both counts, sentence by sentence and class by class.
+A sentence counts where its source has a trigger ("it", "you"); classes whose forms would then be ambiguous are
+switched off by other source words. Matches are the smaller of both counts, sentence by sentence and class by class.
 """
 
 from __future__ import annotations

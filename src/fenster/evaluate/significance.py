@@ -33,7 +33,7 @@ class Comparison:
 
 
 def draws(units: int, samples: int = SAMPLES, seed: int = SEED) -> npt.NDArray[np.float64]:
-    """[samples, units] how often each unit is drawn; the same for all measures and systems, so that tests are paired."""
+    """[samples, units] how often each unit is drawn; the same for all systems, so that tests are paired."""
     rng = np.random.default_rng(seed)
     return rng.multinomial(units, np.full(units, 1 / units), size=samples).astype(float)
 
@@ -48,9 +48,7 @@ def interval(measure: Measure, rows: Rows, samples: int = SAMPLES, seed: int = S
     return Interval(float(low), float(high))
 
 
-def compare(
-    measure: Measure, ours: Rows, theirs: Rows, samples: int = SAMPLES, seed: int = SEED
-) -> Comparison:
+def compare(measure: Measure, ours: Rows, theirs: Rows, samples: int = SAMPLES, seed: int = SEED) -> Comparison:
     """Paired bootstrap test of `ours` against `theirs`, the same units in the same order.
 
     The p-value is sacrebleu's: the share of samples whose difference is as far from the mean difference as the true

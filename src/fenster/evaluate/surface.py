@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.metrics.base import Metric
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
 
 from fenster.evaluate.measure import Measure, Rows
 from fenster.evaluate.texts import Evaluated
@@ -24,7 +26,9 @@ def surface(texts: Evaluated) -> list[Measure]:
         rows, signature = _statistics(metric, outputs, references)
         found.append(Measure(name, formula, rows, owner, signature, higher=higher))
     whole = [" ".join(each) for each in texts.hypotheses]
-    joined = [[" ".join(_texts(texts, number, each)) for each in range(len(whole))] for number in range(len(references))]
+    joined = [
+        [" ".join(_texts(texts, number, each)) for each in range(len(whole))] for number in range(len(references))
+    ]
     rows, signature = _statistics(BLEU(), whole, joined)
     found.insert(1, Measure("d-BLEU", "bleu", rows, np.arange(len(whole)), f"{signature}|unit:document"))
     return found

@@ -16,7 +16,7 @@ from torch import Tensor
 from fenster.model.precision import narrowed, widened
 from fenster.tokenize import PAD_ID
 
-LOGITS = {"cpu": 1 << 24, "cuda": 1 << 25}  # numbers in a chunk; of 15k pieces about 1,100 and 2,200 tokens
+LOGITS = 1 << 24  # numbers in a chunk; of 15k pieces about 1,100 tokens
 
 
 class Loss(NamedTuple):
@@ -79,7 +79,7 @@ def token_nll(hidden: Tensor, weight: Tensor, target: Tensor, chunk: int | None 
 
 
 def _chunk(weight: Tensor) -> int:
-    return max(1, LOGITS.get(weight.device.type, LOGITS["cpu"]) // len(weight))
+    return max(1, LOGITS // len(weight))
 
 
 def _parts(hidden: Tensor, target: Tensor, chunk: int) -> Iterator[tuple[Tensor, Tensor]]:

@@ -161,7 +161,8 @@ class Engine:
             graph = torch.cuda.CUDAGraph()
             torch.cuda.synchronize()
             torch.cuda.empty_cache()
-            with torch.cuda.graph(graph, pool=self._pool, stream=self._stream):
+            # Other threads (the loader, which pins memory) may go on calling CUDA meanwhile.
+            with torch.cuda.graph(graph, self._pool, self._stream, capture_error_mode="thread_local"):
                 self._plain_step(fixed)
             self._captured[shape] = found = graph, fixed
         graph, fixed = found

@@ -1,0 +1,169 @@
+"""`fenster contrapro`: contrastive test sets, scored by a model or by anyone else."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+from rich.table import Table
+
+from fenster.cli.decoding import described, model_folder
+from fenster.cli.evaluate import keep, show
+from fenster.corpus.contrapro import ContrastiveItem, Documents, read_items
+from fenster.corpus.files import TextFiles, atomic_text
+from fenster.errors import ConfigError, InputError
+from fenster.evaluate.contrastive import accuracy, categories, read_scores
+from fenster.evaluate.result import Result, System, scored
+from fenster.progress import bar, wide_console
+
+if TYPE_CHECKING:
+    from fenster.model.saved import Saved
+
+_AT_ONCE = 64  # items between two advances of the bar
+
+
+def contrapro(
+    items: Path,
+    /,
+    *,
+    scores: Path | None = None,
+    maximize: Annotated[bool, Parameter(negative="")] = False,
+    model: Annotated[Path | None, Parameter(name=["--model", "-m"])] = None,
+    system: str | None = None,
+    documents: Path | None = None,
+    left: int | None = None,
+    right: int = 0,
+    alignment: str | None = None,
+    limit: int | None = None,
+    title: str | None = None,
+    write_scores: Path | None = None,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    device: Literal["auto", "cpu", "cuda"] = "auto",
+) -> None:
+    """Contrastive accuracy: how often the true translation scores above all wrong ones.
+
+    Scores come from a file, one a line, for each item the reference and then its variants (as ContraPro's own
+    evaluator reads them, lower being better), or are computed with a model: the log-probability of the whole
+    sequence, gold context included. Ties and scores that are not numbers count as wrong.
+
+    Examples:
+
+    ```
+    fenster contrapro contrapro.json --scores scores.txt
+    fenster contrapro contrapro.json.xz --model runs/europarl/window/model -o results/window.contrapro.json
+    fenster contrapro contrapro.json --model MODEL --documents documents/ --left 4 --right 4
+    ```
+
+    Parameters
+    ----------
+    items
+        A contrastive set in ContraPro's JSON form.
+    scores
+        A score a line.
+    maximize
+        With --scores: higher is better.
+    model
+        Score with this model.
+    system
+        A run below --model.
+    documents
+        ContraPro's folder of documents, for more context than the set itself carries.
+    left
+        Preceding segments; by default none for sentence-level models, k for those with k sentences of context, or 4.
+    right
+        Following segments (needs --documents).
+    alignment
+        Of windows; the training one (linear) if left out, sent-align as a check.
+    limit
+        Only the first items.
+    title
+        The system's name in tables.
+    write_scores
+        Also write the model's scores, as negative log-probabilities.
+    output
+        Keep the result as JSON.
+    """
+    if (scores is None) == (model is None):
+        raise ConfigError("whose scores?", expected="either --scores or --model")
+    saved = _load(model, system, device) if model is not None else None
+    if saved is not None and left is None:
+        left = _left(saved)
+    around = Documents(documents) if documents is not None else None
+    found = list(read_items(items, TextFiles(), documents=around, left=4 if left is None else left, right=right))
+    found = found[:limit]
+    if not found:
+        raise InputError("there is no item", path=items)
+    if saved is None:
+        assert scores is not None
+        values, who = read_scores(scores, found), System(name=title or scores.stem)
+    else:
+        values, maximize = _score(saved, found, alignment), True
+        who = described(saved)
+        who = who.model_copy(update={"name": title or who.name, "alignment": alignment or "linear"})
+        if write_scores is not None:
+            with atomic_text(write_scores) as stream:
+                stream.writelines(f"{-value}\n" for each in values for value in each)
+    measure = accuracy(found, values, maximize)
+    names = tuple({item.document.id: None for item in found})
+    result = Result(
+        kind="contrastive",
+        system=who,
+        test=items.name.split(".json")[0],
+        names=names,
+        segments=len(found),
+        scores=scored([measure], len(names), "documents"),
+        table=tuple(asdict(each) for each in categories(found, values, maximize)),
+        extra={"left": left, "right": right},
+    )
+    show(result)
+    show_table(result)
+    if output is not None:
+        keep(result, output, {"items": items})
+
+
+def show_table(result: Result) -> None:
+    """The breakdown, in the published evaluator's terms: correct, total, fraction."""
+    table = Table("", "", "correct", "total", "fraction", box=None)
+    for line in result.table:
+        table.add_row(
+            line["kind"], line["name"], f"{line['right']}", f"{line['total']}", f"{line['right'] / line['total']:.4f}"
+        )
+    wide_console().print(table)
+
+
+def _load(model: Path, system: str | None, device: str) -> Saved:
+    from fenster.model.device import find_device
+    from fenster.model.saved import load_model
+
+    return load_model(model_folder(model, system), find_device(device))
+
+
+def _left(saved: Saved) -> int:
+    context = saved.description.context
+    return 0 if context.kind == "sentence" else context.k if context.kind == "adjacent" else 4
+
+
+def _score(saved: Saved, items: list[ContrastiveItem], alignment: str | None) -> list[list[float]]:
+    from fenster.decode.score import score
+    from fenster.model.align import ALIGNMENTS
+
+    if alignment is not None and alignment not in ALIGNMENTS:
+        raise ConfigError(f"no alignment is called {alignment!r}", expected=", ".join(ALIGNMENTS))
+    found: list[list[float]] = []
+    with bar("scoring", len(items)) as advance:
+        for begin in range(0, len(items), _AT_ONCE):
+            group = items[begin : begin + _AT_ONCE]
+            sides = [
+                (item.document.source.texts, target)
+                for item in group
+                for target in (
+                    item.document.target.texts,
+                    *(item.variant(number) for number in range(len(item.contrastive))),
+                )
+            ]
+            totals = iter([each.total for each in score(saved, sides, alignment=alignment)])
+            found += [[next(totals) for _ in range(1 + len(item.contrastive))] for item in group]
+            advance(len(group))
+    return found

@@ -1,0 +1,159 @@
+"""What an evaluation leaves behind: a JSON file that tables, tests between systems and reports are made from.
+
+Measures are kept with the statistics of each document (or segment), so that two systems can be compared later without
+their translations. Undefined scores are null.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field, ValidationError
+
+from fenster import __version__
+from fenster.config import Config
+from fenster.corpus.files import atomic_text
+from fenster.errors import InputError
+from fenster.evaluate.measure import Measure, Rows
+from fenster.evaluate.significance import SAMPLES, Comparison, compare, interval
+
+Kind = Literal["translation", "contrastive", "items", "distance", "attention"]
+Unit = Literal["documents", "segments"]
+
+
+class System(Config):
+    """Who translated, as far as it is known."""
+
+    name: str
+    attention: str | None = None
+    context: str | None = None
+    """As the paper's tables name it: 0 sent., 2 sent., 1000 tok."""
+    positions: str | None = None
+    alignment: str | None = None
+    """Of windows, in decoding."""
+    window: int | None = None
+    strategy: str | None = None
+    """sentence, full-segment or sequential."""
+    beam: int | None = None
+    int8: bool | None = None
+    training: dict[str, Any] = Field(default_factory=dict)
+
+
+class Score(Config):
+    """A measure with its confidence interval."""
+
+    name: str
+    score: float | None
+    low: float | None = None
+    high: float | None = None
+    higher: bool = True
+    formula: str
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    signature: str = ""
+    details: dict[str, Any] = Field(default_factory=dict)
+    rows: tuple[tuple[float, ...], ...] = ()
+    """Statistics of each unit."""
+
+    def measure(self) -> Measure:
+        rows = np.array(self.rows, dtype=float)
+        return Measure(
+            self.name,
+            self.formula,
+            rows,
+            np.arange(len(rows)),
+            self.signature,
+            self.parameters,
+            higher=self.higher,
+        )
+
+    def against(self, other: Score, samples: int = SAMPLES) -> Comparison | None:
+        """A paired test; None where the two have no units in common."""
+        ours, theirs = self.measure(), other.measure()
+        same = (self.formula, self.parameters, len(self.rows)) == (other.formula, other.parameters, len(other.rows))
+        return compare(ours, ours.rows, theirs.rows, samples) if same and len(self.rows) else None
+
+
+class Result(Config):
+    kind: Kind
+    system: System
+    test: str
+    """The test set's name."""
+    variant: str = ""
+    """Of a kind that has several, such as the context given to items."""
+    unit: Unit = "documents"
+    names: tuple[str, ...] = ()
+    """Of the units, where they are documents."""
+    segments: int = 0
+    scores: tuple[Score, ...] = ()
+    skipped: tuple[str, ...] = ()
+    """Metrics that were left out, and why."""
+    table: tuple[dict[str, Any], ...] = ()
+    """Lines of a breakdown: categories, bins, shares by layer."""
+    extra: dict[str, Any] = Field(default_factory=dict)
+    files: dict[str, str] = Field(default_factory=dict)
+    """What was read, relative to where the result lies: hypotheses, source and references."""
+    version: str = __version__
+
+    def score(self, name: str) -> Score | None:
+        return next((score for score in self.scores if score.name == name), None)
+
+    def write(self, path: Path) -> None:
+        with atomic_text(path) as stream:
+            stream.write(self.model_dump_json(exclude_defaults=True) + "\n")
+
+    @classmethod
+    def read(cls, path: Path) -> Result:
+        try:
+            return cls.model_validate_json(path.read_bytes())
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror}", path=path) from None
+        except ValidationError as error:
+            raise InputError(
+                f"not a result ({error.error_count()} faults)",
+                path=path,
+                expected="what `fenster evaluate`, `contrapro`, `items`, `distance` or `attention` wrote",
+            ) from None
+
+
+def scored(measures: Sequence[Measure], documents: int, unit: Unit, samples: int = SAMPLES) -> tuple[Score, ...]:
+    """Measures with intervals over documents or segments; `documents` is how many there are."""
+    found = []
+    for measure in measures:
+        rows = measure.by_document(documents) if unit == "documents" else measure.rows
+        around = interval(measure, rows, samples)
+        found.append(
+            Score(
+                name=measure.name,
+                score=_number(measure.score),
+                low=_number(around.low),
+                high=_number(around.high),
+                higher=measure.higher,
+                formula=measure.formula,
+                parameters=dict(measure.parameters),
+                signature=measure.signature,
+                details=_plain(dict(measure.details)),
+                rows=_tuples(rows),
+            )
+        )
+    return tuple(found)
+
+
+def _tuples(rows: Rows) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(row) for row in rows.tolist())
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it: numbers that are none become null."""
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return _number(float(value)) if isinstance(value, float | np.floating) else value
