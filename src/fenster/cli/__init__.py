@@ -17,7 +17,20 @@ from rich.console import Console
 from rich.markup import escape
 
 from fenster import __version__
-from fenster.cli import bench, contrapro, convert, data, distance, evaluate, items, prepare, score, train, translate
+from fenster.cli import (
+    bench,
+    contrapro,
+    convert,
+    data,
+    distance,
+    evaluate,
+    items,
+    prepare,
+    report,
+    score,
+    train,
+    translate,
+)
 from fenster.errors import FensterError
 
 app = App(
@@ -40,6 +53,7 @@ app.command(contrapro.contrapro)
 app.command(items.items)
 app.command(distance.distance)
 app.command(distance.attention)
+app.command(report.report)
 app.command(bench.app)
 
 

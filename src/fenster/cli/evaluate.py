@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,7 +69,11 @@ class TestSet:
         if self.src is not None or self.docs is not None:
             raise ConfigError("--src and --docs go with --ref, not with --test")
         first = self.test[0]
-        return tuple(stream(self.test, self.format, "reading")), True, self.name or first.name.split(".tsv")[0]
+        return (
+            tuple(stream(self.test, self.format, "reading")),
+            True,
+            self.name or re.sub(r"(\.(tsv|jsonl?|sgml?|xml))?(\.(xz|gz))?$", "", first.name),
+        )
 
 
 @Parameter(name="*")

@@ -22,7 +22,7 @@ from fenster.evaluate.texts import Evaluated
 
 _SHORTEST = 4  # letters of a term
 _STEM = 5  # letters that two translations share to count as one, so that inflection does not matter
-_COMMON = 0.02  # words in more than this share of all segments are no terms
+_COMMON = 0.02  # words in more than this share of all segments (and in more than 10) are no terms
 _ROUNDS = 5  # of EM
 
 
@@ -38,7 +38,7 @@ def terms(texts: Evaluated) -> Measure:
     """Share of the occurrences of repeated source words that are translated as most of them are."""
     sources = [_content(text) for text in texts.sources]
     spread = Tally(word for each in sources for word in set(each))
-    most = max(2, _COMMON * len(sources))
+    most = max(10, _COMMON * len(sources))
     sides = [[_content(text) for text in side] for side in (texts.outputs, texts.references[0])]
     model = _Translations(sources * 2, sides[0] + sides[1])
     rows = []

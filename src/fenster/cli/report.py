@@ -1,0 +1,47 @@
+"""`fenster report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from fenster.evaluate.report import collect, write_report
+from fenster.picture import pyplot
+from fenster.progress import console as stderr
+
+
+def report(
+    results: list[Path],
+    /,
+    *,
+    output: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("report.html"),
+    title: str = "Fenster: systems compared",
+    rules: str = "en-de",
+    examples: int = 2,
+) -> None:
+    """One page about many systems: the paper's tables with our figures, significance, plots and examples.
+
+    Writes a self-contained HTML page, and the same as Markdown beside it.
+
+    Example: `fenster report results/ -o report.html`
+
+    Parameters
+    ----------
+    results
+        What evaluate, contrapro, items, distance and attention kept with --output; or folders of it.
+    output
+        The page to write.
+    title
+        Of the page.
+    rules
+        Word lists whose formality forms are marked in examples.
+    examples
+        Stretches of documents of each test set, side by side; only where translations and test set are still there.
+    """
+    found = collect(results)
+    if pyplot() is None:
+        stderr.print("no pictures: matplotlib is not installed (pip install 'fenster[plot]')", highlight=False)
+    for path in write_report(found, output, title=title, rules=rules, examples_each=examples):
+        print(f"-> {path}")

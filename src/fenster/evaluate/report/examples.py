@@ -1,0 +1,107 @@
+"""Stretches of documents side by side, with the forms of each register marked (the paper's Table 7)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from fenster.corpus import read_corpus
+from fenster.document import ParallelDocument
+from fenster.errors import InputError
+from fenster.evaluate.classes import Counter
+from fenster.evaluate.report.collect import Collection, Placed, label, main_strategy
+from fenster.evaluate.rules import load_rules
+from fenster.evaluate.tagging import make_tagger
+from fenster.evaluate.texts import Evaluated, read_hypotheses, read_lines
+
+_SEGMENTS = 8  # of a stretch, as in the paper
+_SCORE = "formality"
+
+Marked = tuple[tuple[str, str], ...]
+"""A text in pieces, each with the class of forms it belongs to, or ""."""
+
+
+@dataclass(frozen=True)
+class Example:
+    test: str
+    document: str
+    first: int
+    columns: tuple[str, ...]
+    """Source, reference, then systems."""
+    rows: tuple[tuple[Marked, ...], ...]
+
+
+def examples(found: Collection, rules: str, count: int) -> Iterator[Example]:
+    """The stretches in which systems differ most in register, `count` of each test set whose files are there."""
+    loaded = load_rules(rules)
+    if _SCORE not in loaded.scores:
+        return
+    counter = Counter(loaded, make_tagger("lists", loaded.source), make_tagger("lists", loaded.target))
+    for test in found.tests():
+        systems = [each for each in main_strategy(found.of("translation", test)) if each.file("hypotheses")]
+        if not systems:
+            continue
+        try:
+            documents = _documents(systems[0])
+            if documents is None:
+                continue
+            texts = [
+                Evaluated(documents, read_hypotheses(path, documents))
+                for each in systems
+                if (path := each.file("hypotheses")) is not None
+            ]
+        except InputError:
+            continue  # the files have changed since; tables do not need them
+        yield from _stretches(test, texts, [label(each.result) for each in systems], counter, count)
+
+
+def _documents(placed: Placed) -> tuple[ParallelDocument, ...] | None:
+    if corpus := placed.file("test"):
+        return tuple(read_corpus([corpus]))
+    source, references = placed.file("source"), placed.file("references")
+    return read_lines(source, [references]) if source and references else None
+
+
+def _stretches(
+    test: str, texts: list[Evaluated], names: list[str], counter: Counter, count: int
+) -> Iterator[Example]:
+    first = texts[0]
+    active = counter.active(_SCORE, first.sources)
+    sides = [first.references[0], *(each.outputs for each in texts)]
+    counts = np.stack([counter.count(_SCORE, active, side) for side in sides])  # [sides, segments, classes]
+    # A segment is worth showing for its forms, and more so where a system has not the reference's.
+    worth = counts.sum((0, 2)) + 4 * np.abs(counts[1:] - counts[:1]).sum((0, 2))
+    taken: set[int] = set()
+    spans = []
+    at = 0
+    for number, document in enumerate(first.documents):
+        for begin in range(max(1, len(document) - _SEGMENTS + 1)):
+            end = min(begin + _SEGMENTS, len(document))
+            spans.append((int(worth[at + begin : at + end].sum()), number, begin, end, at))
+        at += len(document)
+    for value, number, begin, end, offset in sorted(spans, key=lambda span: -span[0]):
+        if len(taken) == count or not value:
+            return
+        if number in taken:
+            continue
+        taken.add(number)
+        rows = []
+        for place in range(offset + begin, offset + end):
+            forms = {
+                word: name
+                for on, (name, words) in zip(active[place], counter.rules.forms[_SCORE].items(), strict=True)
+                for word in words
+                if on
+            }
+            plain: Marked = ((first.sources[place], ""),)
+            rows.append((plain, *(_marked(side[place], forms) for side in sides)))
+        columns = ("source", "reference", *names)
+        yield Example(test, first.documents[number].id, begin + 1, columns, tuple(rows))
+
+
+def _marked(text: str, forms: dict[str, str]) -> Marked:
+    pieces = re.split(r"(\w+)", text)
+    return tuple((piece, forms.get(piece, "")) for piece in pieces if piece)

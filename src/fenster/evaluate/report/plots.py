@@ -1,0 +1,111 @@
+"""Pictures of a report; none where matplotlib is not installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from fenster.evaluate.report.collect import Collection, label, main_strategy
+from fenster.picture import pyplot
+
+_CONTEXTS = ("sentences", "words")
+
+
+def plots(found: Collection) -> Iterator[tuple[str, str, Any]]:
+    """(name, caption, matplotlib figure)"""
+    plt = pyplot()
+    if plt is None:
+        return
+    plt.rcParams.update({"svg.fonttype": "none", "font.size": 9})
+    for make in (_by_context, _by_distance, _by_given, _heat):
+        for name, caption, figure in make(found, plt):
+            yield name, caption, figure
+            plt.close(figure)
+
+
+def _by_context(found: Collection, plt: Any) -> Iterator[tuple[str, str, Any]]:
+    """BLEU by how much context a system has."""
+    for test in found.tests():
+        results = [each.result for each in main_strategy(found.of("translation", test)) if each.result.system.context]
+        if len(results) < 2:
+            continue
+        figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
+        labels = list(dict.fromkeys(result.system.context or "" for result in results))
+        for attention in dict.fromkeys(result.system.attention for result in results):
+            points = [
+                (labels.index(result.system.context or ""), score.score, score.low, score.high)
+                for result in results
+                if result.system.attention == attention and (score := result.score("BLEU"))
+            ]
+            xs, ys, lows, highs = (np.array(column, dtype=float) for column in zip(*points, strict=True))
+            axes.errorbar(xs, ys, [ys - lows, highs - ys], fmt="o", capsize=4, label=attention)
+        axes.set(xticks=range(len(labels)), xticklabels=labels, xlabel="context", ylabel="BLEU", title=test)
+        axes.legend(frameon=False)
+        yield f"bleu-by-context-{test}", f"BLEU by context on {test}, with 95 % intervals over documents", figure
+
+
+def _by_distance(found: Collection, plt: Any) -> Iterator[tuple[str, str, Any]]:
+    """Accuracy by distance to the deciding sentence."""
+    reach = {each.result.system.name: each.result.extra.get("effective_context") for each in found.of("attention")}
+    for test in dict.fromkeys(each.result.test for each in found.of("distance")):
+        results = [each.result for each in found.of("distance", test)]
+        kinds = sorted({line["kind"] for result in results for line in result.table})
+        figure, grid = plt.subplots(
+            len(kinds), 2, figsize=(9, 2.6 * len(kinds)), sharey=True, squeeze=False, layout="constrained"
+        )
+        for row, kind in zip(grid, kinds, strict=True):
+            for axes, unit in zip(row, _CONTEXTS, strict=True):
+                for result in results:
+                    lines = [line for line in result.table if line["kind"] == kind and line["unit"] == unit]
+                    xs = [line["middle"] for line in lines]
+                    ys = [100 * line["right"] / line["total"] for line in lines]
+                    (drawn,) = axes.plot(xs, ys, "o-", label=label(result))
+                    far = reach.get(result.system.name)
+                    if unit == "words" and far is not None and xs and far < 2 * max(xs):
+                        axes.axvline(far, color=drawn.get_color(), linestyle=":")
+                axes.set(xlabel=f"distance in {unit}", ylabel=f"{kind} right, %", ylim=(0, 105))
+        grid[0][0].legend(frameon=False)
+        note = f"Choices on {test} by distance to the sentence that decides them; dotted: effective context in tokens"
+        yield f"accuracy-by-distance-{test}", note, figure
+
+
+def _by_given(found: Collection, plt: Any) -> Iterator[tuple[str, str, Any]]:
+    """Items by the context that was given."""
+    results = [each.result for each in found.of("items")]
+    amounts = sorted({result.variant for result in results}, key=lambda text: (text == "all", text.zfill(4)))
+    if len(amounts) < 2:
+        return
+    figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
+    for name in dict.fromkeys(result.system.name for result in results):
+        points = {
+            result.variant: score.score
+            for result in results
+            if result.system.name == name and (score := result.score("expected form"))
+        }
+        axes.plot([amounts.index(key) for key in points], list(points.values()), "o-", label=name)
+    axes.set(xticks=range(len(amounts)), xticklabels=amounts, xlabel="preceding sentences", ylabel="expected form, %")
+    axes.legend(frameon=False)
+    yield "items-by-context", "Items whose translation holds the expected form, by the sentences given", figure
+
+
+def _heat(found: Collection, plt: Any) -> Iterator[tuple[str, str, Any]]:
+    """Cross-attention of a chosen sentence."""
+    for each in found.of("attention"):
+        heat = each.result.extra.get("heat")
+        if not heat:
+            continue
+        wide, high = len(heat["source"]), len(heat["target"])
+        figure, axes = plt.subplots(
+            figsize=(min(16, 1.6 + 0.17 * wide), min(12, 1.4 + 0.17 * high)), layout="constrained"
+        )
+        axes.imshow(heat["weights"], aspect="auto", cmap="magma_r", vmin=0)
+        axes.set_xticks(range(wide), heat["source"], rotation=90, fontsize=6)
+        axes.set_yticks(range(high), heat["target"], fontsize=6)
+        for edge in (heat["first"], heat["last"]):
+            axes.axvline(edge - 0.5, color="tab:blue", linewidth=1)
+        title = f"{label(each.result)}: segment {heat['segment'] + 1} of {heat['document']}"
+        note = "mean over heads and layers; between the blue lines lies the sentence itself"
+        axes.set_title(title, fontsize=8)
+        yield f"attention-{label(each.result)}", f"Cross-attention, {title}; {note}", figure

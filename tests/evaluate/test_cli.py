@@ -1,0 +1,258 @@
+"""The evaluation commands as a user calls them, with real (tiny, random) models where they need one."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from sacrebleu.metrics import BLEU
+
+from fenster.cli import main
+from fenster.decode.translator import Translator
+from fenster.evaluate.result import Result
+from fenster.shards import Prepared
+from tests.decode.conftest import make_saved
+from tests.decode.test_cli import write
+
+
+def call(*arguments: object) -> None:
+    main([*map(str, arguments)])
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "toy.jsonl"
+    call(
+        "data", "generate", "--documents", 6, "--seed", 4, "-o", path, "--decisions", tmp_path / "toy.decisions.jsonl"
+    )
+    return path
+
+
+def sides(corpus: Path) -> tuple[list[str], list[str]]:
+    """(source, target) segments of a corpus."""
+    documents = [json.loads(line) for line in corpus.read_text().splitlines()]
+    return (
+        [text for document in documents for text in document["source"]],
+        [text for document in documents for text in document["target"]],
+    )
+
+
+def lines(path: Path, texts: list[str]) -> Path:
+    path.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+    return path
+
+
+def test_files_of_any_system(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, target = sides(corpus)
+    hypotheses = [text.replace("Sie", "du") for text in target]
+    hyp = lines(tmp_path / "h.txt", hypotheses)
+    ref, src = lines(tmp_path / "r.txt", target), lines(tmp_path / "s.txt", source)
+    result = tmp_path / "results" / "a.json"
+    call("evaluate", "--hyp", hyp, "--ref", ref, "--src", src, "--title", "mine", "-o", result, "--samples", 50)
+    shown = capsys.readouterr().out
+    found = Result.read(result)
+    bleu = found.score("BLEU")
+    assert bleu is not None and bleu.score == pytest.approx(BLEU().corpus_score(hypotheses, [target]).score)
+    assert "mine on r" in shown and f"{bleu.score:.1f}" in shown and "tagger:HanTa" in shown
+    assert found.unit == "segments"  # line-aligned files without blank lines are one document
+    call("evaluate", hyp, "--test", corpus, "--samples", 50, "--by-document", "-o", result)
+    assert "generated-4-6" in capsys.readouterr().out
+    found = Result.read(result)
+    assert found.unit == "documents" and len(found.names) == 6
+    formality = found.score("formality F1")
+    assert formality is not None and formality.score is not None and formality.score < 100
+    assert found.files == {"hypotheses": "../h.txt", "test": "../toy.jsonl"}
+
+
+def test_without_a_source_or_rules(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, target = sides(corpus)
+    hyp = lines(tmp_path / "h.txt", target)
+    call("evaluate", hyp, "--ref", hyp, "--samples", 20)
+    shown = capsys.readouterr().out
+    assert "left out: pronoun F1, formality F1, consistency: the source is not given" in shown
+    call("evaluate", hyp, "--test", corpus, "--rules", "none", "--samples", 20)
+    shown = capsys.readouterr().out
+    assert "no rules for this language pair" in shown and "term consistency" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["h.txt"], "which test set?"),
+        (["--test", "toy.jsonl"], "what is to be evaluated?"),
+        (["h.txt", "--test", "toy.jsonl", "--src", "h.txt"], "--src and --docs go with --ref"),
+        (["h.txt", "--ref", "h.txt", "--src", "short.txt"], "line counts differ: short.txt has 1, h.txt has 2"),
+        (["h.txt", "--test", "toy.jsonl"], "h.txt: has 2 lines, but toy.jsonl has"),
+        (["h.txt", "--ref", "h.txt", "--src", "h.txt", "--tagger", "spacy"], "python -m spacy download"),
+        (["h.txt", "--ref", "h.txt", "--by-document"], "--by-document needs more than one document"),
+        (["missing.txt", "--ref", "h.txt"], "missing.txt: no such file"),
+    ],
+)
+def test_bad_input_is_named(
+    arguments: list[str],
+    told: str,
+    corpus: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines(tmp_path / "h.txt", ["eins", "zwei"])
+    lines(tmp_path / "short.txt", ["one"])
+    with pytest.raises(SystemExit) as ended:
+        call("evaluate", *arguments)
+    assert ended.value.code == 2
+    assert told in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_model_translates_and_goes_on_where_it_was(
+    toy: Prepared, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = write(make_saved(toy, "window"), tmp_path / "model")
+    asked = ["evaluate", "-m", model, "--test", corpus, "--beam", 2, "--samples", 20, "--lanes", 2]
+    call(*asked, "-o", tmp_path / "whole.json")
+    whole = (tmp_path / "whole.txt").read_text()
+    together, done = Translator._together, []
+
+    def break_down(self: Translator, documents: list[object]) -> object:
+        done.append(len(documents))
+        if len(done) == 3:
+            raise KeyboardInterrupt
+        return together(self, documents)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Translator, "_together", break_down)
+    with pytest.raises(SystemExit):
+        call(*asked, "-o", tmp_path / "again.json")
+    assert not (tmp_path / "again.txt").exists()
+    call(*asked, "-o", tmp_path / "again.json")
+    assert (tmp_path / "again.txt").read_text() == whole and done == [2, 2, 2, 2]
+    call(*asked, "-o", tmp_path / "again.json")
+    assert "is there already" in capsys.readouterr().err and done == [2, 2, 2, 2]
+    system = Result.read(tmp_path / "again.json").system
+    assert (system.attention, system.window, system.strategy, system.beam) == ("window", 4, "sequential", 2)
+
+
+def test_contrastive_scores_by_a_model_and_from_its_file(
+    toy: Prepared, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    items = [
+        {
+            "src segment": "It is very old.",
+            "ref segment": f"{true} ist sehr alt.",
+            "src pronoun": "it",
+            "ref pronoun": true.lower(),
+            "errors": [{"contrastive": f"{form} ist sehr alt."} for form in ("Er", "Sie", "Es") if form != true],
+            "src context": ["Here is the lamp."],
+            "ref context": ["Hier ist die Lampe."],
+            "ante distance": 1,
+        }
+        for true in ("Er", "Sie", "Es")
+    ]
+    path = tmp_path / "set.json"
+    path.write_text(json.dumps(items))
+    model = write(make_saved(toy, "window"), tmp_path / "model")
+    scores, result = tmp_path / "scores.txt", tmp_path / "result.json"
+    call("contrapro", path, "-m", model, "--write-scores", scores, "-o", result)
+    direct = Result.read(result)
+    call("contrapro", path, "--scores", scores, "-o", result)
+    assert Result.read(result).table == direct.table
+    # Three items with the same three candidates: exactly one reference is the model's favourite.
+    assert [line["right"] for line in direct.table if line["kind"] == "antecedent distance"] == [1]
+    assert direct.extra["left"] == 4 and "it:sie" in capsys.readouterr().out
+
+
+def test_items_with_more_and_more_context(toy: Prepared, tmp_path: Path) -> None:
+    rows = [
+        {
+            "document": "a",
+            "src": "Are you tired?",
+            "ref": "Bist du?",
+            "expected": "du",
+            "src context": ["Hi, Anna."] * n,
+        }
+        for n in range(4)
+    ]
+    path = tmp_path / "set.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    model = write(make_saved(toy, "window"), tmp_path / "model")
+    asked = ["items", path, "-m", model, "--beam", 1, "--given", 0, 1, "all", "--samples", 20]
+    call(*asked, "-o", tmp_path / "out")
+    texts = {name: (tmp_path / "out" / f"set.{name}.txt").read_text().split("\n\n") for name in ("0", "1", "all")}
+    # Without context all items are the same sentence; with one sentence, all that have one.
+    assert len({text.strip() for text in texts["0"]}) == 1
+    assert len({text.strip() for text in texts["1"][1:]}) == 1
+    assert [len(text.strip("\n").split("\n")) for text in texts["all"]] == [1, 2, 3, 4]
+    assert Result.read(tmp_path / "out" / "set.all.json").variant == "all"
+    hyp = lines(tmp_path / "h.txt", ["Bist du?", "Sind Sie?", "", "du"])
+    call("items", path, "--hyp", hyp, "--given", 0, "-o", tmp_path / "theirs", "--samples", 20)
+    found = Result.read(tmp_path / "theirs" / "set.0.json").score("expected form")
+    assert found is not None and found.score == 50
+    with pytest.raises(SystemExit):
+        call("items", path, "--hyp", hyp)
+
+
+def test_distance_attention_and_the_report(
+    toy: Prepared, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = tmp_path / "results"
+    for kind in ("sentence", "window"):
+        model = write(make_saved(toy, kind), tmp_path / kind)
+        call("evaluate", "-m", model, "--test", corpus, "--beam", 1, "--samples", 20, "-o", results / f"{kind}.json")
+        call("attention", "-m", model, "--test", corpus, "--tokens", 300, "-o", results / f"{kind}.attention.json")
+    perfect = lines(tmp_path / "perfect.txt", sides(corpus)[1])
+    decisions = tmp_path / "toy.decisions.jsonl"
+    call("distance", perfect, "--test", corpus, "--decisions", decisions, "-o", results / "distance.json")
+    distances = Result.read(results / "distance.json")
+    assert all(line["right"] == line["total"] for line in distances.table)
+    call("distance", perfect, "--test", corpus)  # by the registers of the references
+    alone, windows = (Result.read(results / f"{kind}.attention.json") for kind in ("sentence", "window"))
+    assert alone.extra["cross"] == pytest.approx(1) and alone.extra["effective_context"] is None
+    assert 0 < windows.extra["cross"] < 1 and len(windows.table[0]["heads"]) > 1
+    assert windows.extra["effective_context"] == 4 * (2 * 2 + 2)  # w * (2 * encoder + decoder layers)
+    heat = windows.extra["heat"]
+    assert all(sum(row) == pytest.approx(1, abs=0.05) for row in heat["weights"])
+    call("report", results, "-o", tmp_path / "report.html", "--examples", 1)
+    page = (tmp_path / "report.html").read_text()
+    seen = Page()
+    seen.feed(page)
+    for wanted in ("Table 1", "Table 5", "Table 6", "Difference to sentence", "Documents side by side"):
+        assert any(wanted in title for title in seen.titles), wanted
+    assert seen.pictures >= 4 and not seen.outside and not seen.open
+    assert "class=formal" in page or "class=informal" in page
+    markdown = (tmp_path / "report.md").read_text()
+    assert "| sentence | 0 sent. |" in markdown
+    for name in (part.split(")")[0] for part in markdown.split("](")[1:]):
+        assert (tmp_path / name).is_file()
+    with pytest.raises(SystemExit):
+        call("report", corpus)
+    assert "not a result" in capsys.readouterr().err
+
+
+class Page(HTMLParser):
+    """What a browser would make of a report: headings, pictures, links to the outside, tags left open."""
+
+    void = ("meta", "img", "br")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.titles: list[str] = []
+        self.pictures = 0
+        self.outside: list[str] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in self.void:
+            self.open.append(tag)
+        for key, value in attrs:
+            if key in ("src", "href"):
+                self.pictures += str(value).startswith("data:image/png")
+                self.outside += [str(value)] if not str(value).startswith("data:") else []
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] in ("h1", "h2"):
+            self.titles.append(data)

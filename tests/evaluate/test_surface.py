@@ -1,0 +1,127 @@
+"""BLEU, TER and chrF are sacrebleu's, whole and by document; intervals and paired tests."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sacrebleu.metrics import BLEU, CHRF, TER
+
+from fenster.corpus.generated import generate
+from fenster.document import Document, ParallelDocument
+from fenster.evaluate.measure import Measure
+from fenster.evaluate.significance import compare, draws, interval
+from fenster.evaluate.surface import surface
+from fenster.evaluate.texts import Evaluated
+
+
+def noisy(share: float, seed: int = 1, documents: int = 30) -> Evaluated:
+    """Generated documents with a share of the words lost."""
+    rng = random.Random(seed)
+    pairs = tuple(each.pair for each in generate(documents, seed=7))
+    outputs = tuple(
+        tuple(" ".join(w for w in text.split() if rng.random() >= share) for text in pair.target.texts)
+        for pair in pairs
+    )
+    return Evaluated(pairs, outputs)
+
+
+def by_name(found: list[Measure]) -> dict[str, Measure]:
+    return {measure.name: measure for measure in found}
+
+
+def test_scores_are_sacrebleu_s() -> None:
+    texts = noisy(0.2)
+    found = by_name(surface(texts))
+    for name, metric in (("BLEU", BLEU()), ("TER", TER()), ("chrF", CHRF())):
+        wanted = metric.corpus_score(texts.outputs, texts.references)
+        assert found[name].score == pytest.approx(wanted.score)
+        assert found[name].signature == str(metric.get_signature())
+    whole = [" ".join(each) for each in texts.hypotheses]
+    joined = [" ".join(pair.target.texts) for pair in texts.documents]
+    assert found["d-BLEU"].score == pytest.approx(BLEU().corpus_score(whole, [joined]).score)
+    assert not found["TER"].higher
+
+
+def test_scores_of_a_document_are_those_of_its_segments() -> None:
+    texts = noisy(0.2)
+    measure = by_name(surface(texts))["BLEU"]
+    rows = measure.by_document(len(texts.documents))
+    alone = BLEU().corpus_score(list(texts.hypotheses[3]), [texts.documents[3].target.texts])
+    assert measure.of(rows[3]) == pytest.approx(alone.score)
+    assert measure.of(rows.sum(0)) == pytest.approx(measure.score)
+
+
+def test_several_references() -> None:
+    source = Document.of("a", ["x", "y"])
+    pair = ParallelDocument(
+        source,
+        Document.of("a", ["the cat sat down", "b"]),
+        (Document.of("a", ["a dog ran off", "the end of it all"]),),
+    )
+    texts = Evaluated((pair,), (("a dog ran off", "the end of it all"),))
+    assert by_name(surface(texts))["BLEU"].score == pytest.approx(100)
+
+
+def test_empty_hypotheses_are_scored_not_skipped() -> None:
+    texts = noisy(0.0)
+    lost = tuple(("",) * len(each) if number % 2 else each for number, each in enumerate(texts.hypotheses))
+    found = by_name(surface(Evaluated(texts.documents, lost)))
+    assert found["BLEU"].score < 80
+    assert found["TER"].score > 30
+    empty = by_name(surface(Evaluated(texts.documents, tuple(("",) * len(each) for each in texts.hypotheses))))
+    assert empty["BLEU"].score == 0 and empty["TER"].score == 100
+
+
+def test_an_interval_holds_the_score_and_narrows_with_documents() -> None:
+    widths = []
+    for documents in (8, 120):
+        measure = by_name(surface(noisy(0.2, documents=documents)))["BLEU"]
+        found = interval(measure, measure.by_document(documents))
+        assert found.low < measure.score < found.high
+        widths.append(found.high - found.low)
+    assert widths[1] < 0.6 * widths[0]
+
+
+def test_documents_are_drawn_not_sentences() -> None:
+    """All errors in one document: drawing documents must give a far wider interval than drawing sentences."""
+    rows = np.ones((100, 2))
+    rows[:25, 0] = 0  # document 0 of four is wholly wrong
+    measure = Measure("m", "share", rows, np.repeat(np.arange(4), 25))
+    wide, narrow = interval(measure, measure.by_document(4)), interval(measure, measure.rows)
+    assert wide.high - wide.low > 2 * (narrow.high - narrow.low)
+
+
+def test_draws_are_the_same_for_every_system() -> None:
+    first = draws(9, 50)
+    assert (first == draws(9, 50)).all()
+    assert (first.sum(1) == 9).all() and len(np.unique(first, axis=0)) > 40
+
+
+def test_paired_tests_see_real_differences_only() -> None:
+    good, same, bad = (by_name(surface(noisy(*each)))["BLEU"] for each in ((0.2, 1), (0.2, 2), (0.3, 3)))
+    rows = [measure.by_document(30) for measure in (good, same, bad)]
+    assert compare(good, rows[0], rows[2]).p < 0.01
+    assert compare(good, rows[0], rows[2]).difference == pytest.approx(good.score - bad.score)
+    assert compare(good, rows[0], rows[1]).p > 0.05
+    assert compare(good, rows[0], rows[0]).p == 1
+    with pytest.raises(ValueError, match="cannot be paired"):
+        compare(good, rows[0], rows[1][:5])
+
+
+def test_undefined_scores_stay_undefined() -> None:
+    measure = Measure("m", "share", np.zeros((3, 2)), np.arange(3))
+    found = interval(measure, measure.rows)
+    assert np.isnan([measure.score, found.low, found.high, compare(measure, measure.rows, measure.rows).p]).all()
+
+
+def test_evaluation_never_loads_a_model() -> None:
+    code = (
+        "import sys, fenster.evaluate.evaluation, fenster.evaluate.report, fenster.evaluate.items, "
+        "fenster.evaluate.distance, fenster.evaluate.contrastive\n"
+        "assert not [name for name in sys.modules if name == 'torch' or name.startswith('fenster.model')]"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
