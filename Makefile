@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.fenster-ready
 
-.PHONY: setup demo test lint clean
+.PHONY: setup demo toy test lint clean
 
 setup: $(STAMP)
 
@@ -16,6 +16,9 @@ $(STAMP): pyproject.toml constraints.txt
 
 demo: setup
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh demo/run.sh
+
+toy: setup
+	PATH="$(CURDIR)/$(BIN):$$PATH" sh demo/toy.sh
 
 test: setup
 	$(BIN)/python -m pytest

@@ -15,13 +15,15 @@ __version__ = "0.1.0"
 __all__ = ["Document", "FensterError", "ParallelDocument", "Segment", "__version__", "load"]
 
 
-def load(folder: Path | str, *, device: str = "auto", **settings: Any) -> Translator:
+def load(folder: Path | str | None = None, *, device: str = "auto", **settings: Any) -> Translator:
     """A translator from a model folder: `fenster.load("model", beam=4).translate(["A sentence.", "Another."])`.
 
-    Settings are those of `fenster.decode.config.DecodeConfig`; torch is imported here, not with the package.
+    Without a folder, the English-German model that ships with the package. Settings are those of
+    `fenster.decode.config.DecodeConfig`; torch is imported here, not with the package.
     """
     from fenster.config import check
     from fenster.decode.config import DecodeConfig
     from fenster.decode.translator import Translator
+    from fenster.model.saved import DEFAULT
 
-    return Translator.load(folder, check(settings, DecodeConfig), device)
+    return Translator.load(folder or DEFAULT, check(settings, DecodeConfig), device)

@@ -264,7 +264,7 @@ def test_checkpointing_changes_memory_not_results() -> None:
     ids, wanted, source, target = some_batch()
     gradients, calls = [], []
     for checkpointing in ("none", "ffn", "layers"):
-        model = make("window-relative", dropout=0.3).train()
+        model = make("window-relative", dropout=0.3, activation_dropout=0.3).train()
         model.checkpointing = checkpointing
         ran: list[str] = []
         for name in ("up", "down"):

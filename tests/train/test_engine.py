@@ -29,7 +29,8 @@ def losses(
     toy: Prepared, settings: dict[str, Any], system: str, updates: int, device: str, dropout: float = 0.0, **more: Any
 ) -> list[float]:
     context, model_settings = SYSTEMS[system]
-    size = {"encoder_layers": 2, "decoder_layers": 2, "width": 128, "ffn": 256, "heads": 2, "dropout": dropout}
+    size: dict[str, Any] = {"encoder_layers": 2, "decoder_layers": 2, "width": 128, "ffn": 256, "heads": 2}
+    size |= {"dropout": dropout, "activation_dropout": dropout}
     batch = {"tokens": 1024}
     config = make(settings, context=context, model={**size, **model_settings}, batch=batch, device=device, **more)
     torch.manual_seed(0)

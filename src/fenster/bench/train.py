@@ -99,7 +99,7 @@ def _ours(system: str, device: torch.device, length: int, tokens: int, compiled:
         {
             "data": Path("none"),
             "output": Path("none"),
-            "model": preset("base", attention=attention, positions=positions),
+            "model": preset("base", attention=attention, positions=positions, activation_dropout=0.1),
             "batch": {"tokens": tokens},
             "compile": switch,
             "graphs": switch,

@@ -24,6 +24,7 @@ from fenster.cli import (
     data,
     distance,
     evaluate,
+    export,
     items,
     prepare,
     report,
@@ -47,6 +48,7 @@ app.command(prepare.prepare)
 app.command(train.train)
 app.command(train.runs)
 app.command(translate.translate)
+app.command(export.export)
 app.command(score.score)
 app.command(evaluate.evaluate)
 app.command(contrapro.contrapro)

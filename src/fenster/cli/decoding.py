@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import Parameter
 
@@ -36,8 +36,8 @@ class Decoding:
     "Sequential decoding: following source sentences that the model may see."
     alignment: str | None = None
     "Around which source token windows lie; the model's own if left out."
-    int8: Annotated[bool, Parameter(negative="")] = False
-    "8-bit weights: several times faster on a CPU, a little less exact."
+    int8: bool | None = None
+    "8-bit weights: several times faster on a CPU, a little less exact; the default for models exported in 8 bits."
     lanes: int = 32
     "Searches at once, over documents."
 
@@ -65,8 +65,14 @@ class Decoding:
         return check(self.settings, DecodeConfig)
 
 
-def model_folder(model: Path, system: str | None) -> Path:
-    """The model folder that `--model` and `--system` mean."""
+def model_folder(model: Path | None, system: str | None = None) -> Path:
+    """The model folder that `--model` and `--system` mean; without either, the one that ships with the package."""
+    if model is None:
+        from fenster.model.saved import DEFAULT
+
+        if system is not None or not DEFAULT.is_dir():
+            raise ConfigError("which model?", fix="give --model FOLDER")
+        return DEFAULT
     if system is None:
         return model
     for folder in (model / system / "model", model / system):

@@ -39,7 +39,7 @@ def translate(
     file: Path | None = None,
     /,
     *,
-    model: Annotated[Path, Parameter(name=["--model", "-m"])],
+    model: Annotated[Path | None, Parameter(name=["--model", "-m"])] = None,
     system: str | None = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     format: Annotated[Literal["text", "jsonl"], Parameter(name=["--format", "-f"])] = "text",
@@ -60,6 +60,7 @@ def translate(
     Examples:
 
     ```
+    fenster translate book.txt -o book.de.txt
     fenster translate book.txt --model runs/europarl/window/model -o book.de.txt
     fenster translate book.txt -m runs/europarl --system window --beam 4
     cat lines.en | fenster translate -m MODEL --one-sentence-per-line > lines.de
@@ -71,7 +72,7 @@ def translate(
     file
         UTF-8 text, .xz and .gz too; standard input if left out.
     model
-        A model folder, as in the `model` folder of a run.
+        A model folder, as in the `model` folder of a run; the English-German model of the package if left out.
     system
         A run below --model: `-m runs/europarl --system window` is `-m runs/europarl/window/model`.
     output

@@ -12,7 +12,7 @@ from fenster.model.transformer import Transformer
 
 
 def quantised(model: Transformer) -> Transformer:
-    """A copy whose maps have int8 weights and quantise their inputs as they come (dynamic quantisation).
+    """A copy whose maps have int8 weights, a scale for each row, and quantise their inputs as they come.
 
     Embeddings, norms and attention itself stay float32. For decoding only: no gradients, no GPU.
     """
@@ -24,6 +24,7 @@ def quantised(model: Transformer) -> Transformer:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that this way of quantising will move to another package
         quantise = torch.ao.quantization.quantize_dynamic
-        copy: Transformer = quantise(model.float(), {nn.Linear}, torch.qint8)  # type: ignore[no-untyped-call]
-        copy.projection = quantise(nn.Sequential(output), {nn.Linear}, torch.qint8)  # type: ignore[no-untyped-call]
+        each_row = {nn.Linear: torch.ao.quantization.per_channel_dynamic_qconfig}
+        copy: Transformer = quantise(model.float(), each_row)  # type: ignore[no-untyped-call]
+        copy.projection = quantise(nn.Sequential(output), each_row)  # type: ignore[no-untyped-call]
     return copy.eval()

@@ -46,8 +46,10 @@ class Translator:
     def load(cls, folder: Path | str, config: DecodeConfig | None = None, device: str = "auto") -> Translator:
         """From a model folder; on a GPU where there is one."""
         config = config or DecodeConfig()
-        saved = load_model(Path(folder), find_device("cpu" if config.int8 and device == "auto" else device))
-        return cls(replace(saved, model=quantised(saved.model)) if config.int8 else saved, config)
+        where = find_device("cpu" if config.int8 and device == "auto" else device)
+        saved = load_model(Path(folder), where)
+        small = saved.description.bits == 8 and where == "cpu" if config.int8 is None else config.int8
+        return cls(replace(saved, model=quantised(saved.model)) if small else saved, config)
 
     @property
     def strategy(self) -> str:

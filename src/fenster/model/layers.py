@@ -46,7 +46,7 @@ class FeedForward(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.up, self.down = nn.Linear(config.width, config.ffn), nn.Linear(config.ffn, config.width)
-        self.dropout = Dropout(config.dropout)
+        self.dropout = Dropout(config.activation_dropout)
         for linear in (self.up, self.down):
             nn.init.xavier_uniform_(linear.weight)
             nn.init.zeros_(linear.bias)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from pydantic import Field
@@ -18,11 +19,16 @@ from fenster.context import ContextConfig
 from fenster.corpus.files import atomic_folder
 from fenster.errors import InputError
 from fenster.model.config import ModelConfig
+from fenster.model.eight_bit import packed, unpacked
 from fenster.model.transformer import Transformer
 from fenster.tokenize import Tokenizer
 
+DEFAULT = Path(__file__).parents[1] / "pretrained" / "en-de"
+"""The model that ships with the package."""
 FORMAT_VERSION = 1
 _CONFIG, _WEIGHTS, _TOKENIZER, _CARD = "model.json", "weights.safetensors", "tokenizer.model", "README.md"
+_MOST = 15 << 20  # bytes of an exported file
+_PART = "weights-{}-of-{}.safetensors"
 
 
 class Description(Config):
@@ -37,6 +43,8 @@ class Description(Config):
     """What the model was trained on; the default of decoding follows from it."""
     system: str
     licence: str | None = None
+    bits: Literal[8, 32] = 32
+    """Of each number in the files of weights."""
     training: dict[str, Any] = Field(default_factory=dict)
     """Data, updates, perplexity, versions: for people, not for the program."""
 
@@ -57,15 +65,32 @@ def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
 
 
 def save_model(
-    folder: Path, description: Description, weights: dict[str, Tensor], tokenizer: Tokenizer, card: str
+    folder: Path,
+    description: Description,
+    weights: dict[str, Tensor],
+    tokenizer: Tokenizer,
+    card: str,
+    *,
+    most: int | None = None,
 ) -> None:
-    """Write a model folder; one that is there is replaced when the new one is whole."""
+    """Write a model folder; one that is there is replaced when the new one is whole. Files of weights are kept under
+    `most` bytes."""
     with atomic_folder(folder) as temporary:
-        write_tensors(temporary / _WEIGHTS, weights)
+        for name, part in _files(weights, most):
+            write_tensors(temporary / name, part)
         tokenizer.save(temporary / _TOKENIZER)
         text = json.dumps(description.model_dump(mode="json"), indent=1, ensure_ascii=False)
         (temporary / _CONFIG).write_text(text + "\n", encoding="utf-8")
         (temporary / _CARD).write_text(card, encoding="utf-8")
+
+
+def export_model(folder: Path, output: Path, card: str | None = None) -> int:
+    """A model folder in 8 bits, in files that any forge takes; how many bytes it has. `card` replaces its card."""
+    saved = load_model(folder)
+    description = saved.description.model_copy(update={"bits": 8})
+    text = card if card is not None else (folder / _CARD).read_text(encoding="utf-8")
+    save_model(output, description, packed(saved.model.state_dict()), saved.tokenizer, text, most=_MOST)
+    return sum(path.stat().st_size for path in output.iterdir())
 
 
 def load_model(folder: Path, device: torch.device | str = "cpu") -> Saved:
@@ -92,7 +117,37 @@ def load_model(folder: Path, device: torch.device | str = "cpu") -> Saved:
         )
     model = Transformer(description.model, description.vocab_size, description.ratio)
     try:
-        model.load_state_dict(load_file(folder / _WEIGHTS))
+        model.load_state_dict(unpacked(_tensors(folder)))
     except (OSError, SafetensorError, RuntimeError) as error:
         raise InputError(f"cannot be loaded ({error})", path=folder / _WEIGHTS, fix="copy the folder again") from None
     return Saved(description, model.to(device).eval(), tokenizer)
+
+
+def _files(weights: dict[str, Tensor], most: int | None) -> Iterator[tuple[str, dict[str, Tensor]]]:
+    """(file name, tensors): one file, or as many as it takes to keep each under `most` bytes."""
+    parts: list[dict[str, Tensor]] = [{}]
+    room = most or 0
+    for name, tensor in weights.items():
+        if most is not None and parts[-1] and room < tensor.nbytes:
+            parts.append({})
+            room = most
+        parts[-1][name] = tensor
+        room -= tensor.nbytes
+    if len(parts) == 1:
+        yield _WEIGHTS, parts[0]
+        return
+    for number, part in enumerate(parts, 1):
+        yield _PART.format(number, len(parts)), part
+
+
+def _tensors(folder: Path) -> dict[str, Tensor]:
+    if (folder / _WEIGHTS).exists():
+        return dict(load_file(folder / _WEIGHTS))
+    first = next(iter(sorted(folder.glob("weights-*-of-*.safetensors"))), None)
+    if first is None:
+        raise FileNotFoundError(f"no {_WEIGHTS}")
+    count = int(first.stem.rsplit("-", 1)[1])
+    found: dict[str, Tensor] = {}
+    for number in range(1, count + 1):
+        found |= load_file(folder / _PART.format(number, count))
+    return found

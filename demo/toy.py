@@ -1,6 +1,6 @@
-"""Translate generated documents with both toy systems and show where context decided: python demo/compare.py FOLDER
+"""Translate generated documents with both toy systems and show where context decided: python demo/toy.py FOLDER
 
-FOLDER holds what `demo/run.sh` made: test.jsonl, test.decisions.jsonl, sentence/model and window/model.
+FOLDER holds what `demo/toy.sh` made: test.jsonl, test.decisions.jsonl, sentence/model and window/model.
 """
 
 import json

@@ -1,0 +1,44 @@
+"""`fenster export`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from fenster.cli.decoding import model_folder
+from fenster.errors import ConfigError
+
+
+def export(
+    *,
+    model: Annotated[Path, Parameter(name=["--model", "-m"])],
+    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    system: str | None = None,
+    card: Path | None = None,
+) -> None:
+    """Write a model folder with 8-bit weights: a quarter of the size, in files of at most 15 MB.
+
+    It is loaded like any other; on a CPU it also computes in 8 bits (`--no-int8` turns that off).
+
+    Example: `fenster export -m runs/default/model -o en-de`
+
+    Parameters
+    ----------
+    model
+        A model folder.
+    output
+        The folder to write.
+    system
+        A run below --model.
+    card
+        A Markdown file instead of the model's card.
+    """
+    from fenster.model.saved import export_model
+
+    folder = model_folder(model, system)
+    if output.resolve() == folder.resolve():
+        raise ConfigError("a model cannot be written over itself", path=output)
+    size = export_model(folder, output, None if card is None else card.read_text(encoding="utf-8"))
+    print(f"{size / 1e6:.1f} MB -> {output}")
