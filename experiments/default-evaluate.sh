@@ -9,7 +9,7 @@ mkdir -p $out
 for set in europarl/en-de.test suttas/en-de.test chat/en-de.test news/newstest2018.en-de ted/en-de.test; do
     name=$(echo "$set" | cut -d/ -f1)
     fenster evaluate -m "$model" --test $data/$set.tsv.xz --name "$name" --title default --beam 4 -o $out/$name.json
-    fenster distance $out/$name.txt --test $data/$set.tsv.xz --name "$name" --title default -o $out/$name.distance.json || true
+    fenster distance $out/$name.txt --test $data/$set.tsv.xz --name "$name" --title default -o $out/$name.distance.json
 done
 fenster contrapro $data/contrapro/contrapro.en-de.json.xz -m "$model" --title default -o $out/contrapro.json
 fenster items $data/ctxpro/formality.en-de.devtest.jsonl.xz -m "$model" --title default --limit 300 --beam 4 -o $out/ctxpro

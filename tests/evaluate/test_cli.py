@@ -10,6 +10,7 @@ import pytest
 from sacrebleu.metrics import BLEU
 
 from fenster.cli import main
+from fenster.decode.job import Job
 from fenster.decode.translator import Translator
 from fenster.evaluate.result import Result
 from fenster.shards import Prepared
@@ -112,24 +113,30 @@ def test_a_model_translates_and_goes_on_where_it_was(
 ) -> None:
     model = write(make_saved(toy, "window"), tmp_path / "model")
     asked = ["evaluate", "-m", model, "--test", corpus, "--beam", 2, "--samples", 20, "--lanes", 2]
-    call(*asked, "-o", tmp_path / "whole.json")
-    whole = (tmp_path / "whole.txt").read_text()
-    together, done = Translator._together, []
+    run, calls, broken = Translator._run, [], [0]
 
-    def break_down(self: Translator, documents: list[object]) -> object:
-        done.append(len(documents))
-        if len(done) == 3:
+    def counting(self: Translator, jobs: list[Job]) -> object:
+        calls.append(len(jobs))
+        if len(calls) == broken[0]:
             raise KeyboardInterrupt
-        return together(self, documents)  # type: ignore[arg-type]
+        return run(self, jobs)
 
-    monkeypatch.setattr(Translator, "_together", break_down)
+    def searches(name: str) -> int:
+        """How many a call takes."""
+        calls.clear()
+        call(*asked, "-o", tmp_path / f"{name}.json")
+        return len(calls)
+
+    monkeypatch.setattr(Translator, "_run", counting)
+    alone = searches("whole")
+    whole = (tmp_path / "whole.txt").read_text()
+    broken[0] = 2 * alone // 3
     with pytest.raises(SystemExit):
-        call(*asked, "-o", tmp_path / "again.json")
-    assert not (tmp_path / "again.txt").exists()
-    call(*asked, "-o", tmp_path / "again.json")
-    assert (tmp_path / "again.txt").read_text() == whole and done == [2, 2, 2, 2]
-    call(*asked, "-o", tmp_path / "again.json")
-    assert "is there already" in capsys.readouterr().err and done == [2, 2, 2, 2]
+        searches("again")
+    assert not (tmp_path / "again.txt").exists() and max(calls) == 2
+    assert 0 < searches("again") < 0.7 * alone, "what was done is not done again"
+    assert (tmp_path / "again.txt").read_text() == whole
+    assert searches("again") == 0 and "is there already" in capsys.readouterr().err
     system = Result.read(tmp_path / "again.json").system
     assert (system.attention, system.window, system.strategy, system.beam) == ("window", 4, "sequential", 2)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from fenster.decode.beam import Hypothesis
 from fenster.decode.config import DecodeConfig
 from fenster.decode.full_segment import Block
 from fenster.decode.job import Job, run
+from fenster.decode.lane import Lane
 from fenster.decode.quantise import quantised
 from fenster.decode.result import Translated, Translation
 from fenster.decode.sequential import Reading
@@ -73,15 +75,12 @@ class Translator:
         return Translation(document.id, tuple(found), self.misaligned)
 
     def translate_all(self, documents: Iterable[Document]) -> Iterator[Translation]:
-        """Several documents, searched side by side, in order."""
-        group: list[Document] = []
-        for document in documents:
-            group.append(document)
-            if len(group) == self.config.lanes:
-                yield from self._together(group)
-                group = []
-        if group:
-            yield from self._together(group)
+        """Several documents in order, each as soon as it and those before it are ready.
+
+        Sequential decoding goes sentence by sentence through `lanes` documents at once, and a document that is done
+        makes room for the next; with the other strategies a document's own sentences are searched side by side.
+        """
+        return self._side_by_side(documents) if self.strategy == "sequential" else map(self.translate, documents)
 
     def stream(
         self,
@@ -151,25 +150,27 @@ class Translator:
             for hypotheses in found[max(0, done - group[0].first) :]:
                 yield hypotheses, seconds
 
-    def _together(self, documents: list[Document]) -> Iterator[Translation]:
-        """Sequential decoding goes sentence by sentence through all documents at once; the rest one by one."""
-        if self.strategy != "sequential":
-            yield from map(self.translate, documents)
-            return
-        texts = [[normalise(text) for text in document.texts] for document in documents]
-        real = [[text for text in each if text] for each in texts]
-        readings = [self._reading(self.tokenizer.encode_each(each), ()) for each in real]
-        found: list[list[Translated]] = [[] for _ in documents]
-        while active := [n for n, reading in enumerate(readings) if reading.next < len(reading.source)]:
-            began = time.perf_counter()
-            results = self._run([self._next(readings[n]) for n in active])
-            seconds = (time.perf_counter() - began) / len(active)
-            for n, hypotheses in zip(active, results, strict=True):
-                found[n].append(self._translated(real[n][readings[n].next], hypotheses, seconds))
-                readings[n].add(self._ids(hypotheses[0]))
-        for document, each, translated in zip(documents, texts, found, strict=True):
-            ready = iter(translated)
-            yield Translation(document.id, tuple(next(ready) if text else Translated("", "") for text in each))
+    def _side_by_side(self, documents: Iterable[Document]) -> Iterator[Translation]:
+        waiting, lanes = iter(documents), deque[Lane]()  # in the order of documents
+        while True:
+            while sum(not lane.done for lane in lanes) < self.config.lanes:
+                document = next(waiting, None)
+                if document is None:
+                    break
+                texts = [normalise(text) for text in document.texts]
+                real = [text for text in texts if text]
+                lanes.append(Lane(document.id, texts, real, self._reading(self.tokenizer.encode_each(real), ())))
+            active = [lane for lane in lanes if not lane.done]
+            if active:
+                began = time.perf_counter()
+                results = self._run([self._next(lane.reading) for lane in active])
+                seconds = (time.perf_counter() - began) / len(active)
+                for lane, hypotheses in zip(active, results, strict=True):
+                    lane.add(self._translated(lane.text, hypotheses, seconds), self._ids(hypotheses[0]))
+            while lanes and lanes[0].done:
+                yield lanes.popleft().translation
+            if not lanes and not active:
+                return
 
     def _reading(self, source: list[Ids], history: Pairs) -> Reading:
         earlier = self.tokenizer.encode_each([normalise(pair[0]) for pair in history])

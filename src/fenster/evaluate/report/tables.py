@@ -35,7 +35,8 @@ def tables(found: Collection) -> list[Table]:
         *(_metrics(found, test) for test in found.tests()),
         _contrastive(found),
         _items(found),
-        *(_significance(found, test) for test in found.tests()),
+        *(_counts(found, test) for test in found.tests()),
+        *(_significance(group) for group in _groups(found)),
     ]
     return [table for table in made if table is not None and table.rows]
 
@@ -258,12 +259,31 @@ def _items(found: Collection) -> Table | None:
     return Table("Items in context, by the sentences given before them", columns, tuple(rows), sets)
 
 
-def _significance(found: Collection, test: str) -> Table | None:
-    results = found.of("translation", test)
-    if len(results) < 2:
-        return None
-    base, *others = (each.result for each in results)
-    names = [name for name in _METRICS if base.score(name) is not None]
+def _counts(found: Collection, test: str) -> Table | None:
+    """The paper's Table 8: forms of each class in the reference, and what systems make of them."""
+    results = [each.result for each in main_strategy(found.of("translation", test))]
+    rows = []
+    for name in ("pronoun F1", "formality F1"):
+        counted = [(result, score.details["counts"]) for result in results if (score := result.score(name))]
+        for label_ in counted[0][1]["reference"] if counted else ():
+            ours = (f"{counts['hypothesis'][label_]:,}" for _, counts in counted)
+            rows.append((name, label_, f"{counted[0][1]['reference'][label_]:,}", *ours))
+    columns = ("score", "class", "reference", *(label(result) for result in results))
+    return Table(f"Table 8: forms counted, {test}", columns, tuple(rows)) if rows else None
+
+
+def _groups(found: Collection) -> list[list[Result]]:
+    """Results that can be compared: of one kind, on one test set."""
+    groups: dict[tuple[str, str], list[Result]] = {}
+    for each in found.results:
+        groups.setdefault((each.result.kind, each.result.test), []).append(each.result)
+    return [group for group in groups.values() if len(group) > 1 and group[0].scores]
+
+
+def _significance(results: list[Result]) -> Table:
+    """Against the first system, metric by metric."""
+    base, *others = results
+    names = [score.name for score in base.scores]
     rows = []
     for other in others:
         cells = []
@@ -272,7 +292,7 @@ def _significance(found: Collection, test: str) -> Table | None:
             paired = ours.against(theirs) if ours and theirs and other.names == base.names else None
             cells.append("–" if paired is None else f"{paired.difference:+.1f} (p = {paired.p:.3f})")
         rows.append((label(other), other.system.strategy or "–", *cells))
-    title = f"Difference to {label(base)}, {test}"
+    title = f"Difference to {label(base)}, {base.test}"
     note = f"Paired bootstrap over {len(base.names) or base.segments} {base.unit}."
     return Table(title, ("system", "search", *names), tuple(rows), note)
 
