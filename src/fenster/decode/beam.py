@@ -151,7 +151,7 @@ class _Search:
         mass = logits.logsumexp(-1)
         logits[:, _NEVER] = -torch.inf
         ends = logits[:, (SEP_ID, EOS_ID)]
-        logits = logits.masked_fill(full[:, None], -torch.inf)
+        logits.masked_fill_(full[:, None], -torch.inf)
         logits[:, SEP_ID] = ends[:, 0].masked_fill(no_sep, -torch.inf)
         logits[:, EOS_ID] = ends[:, 1].masked_fill(no_eos, -torch.inf)
 
