@@ -11,7 +11,9 @@ import pytest
 from fenster.document import Document, ParallelDocument
 from fenster.errors import ConfigError
 from fenster.evaluate.classes import Counter, class_scores
+from fenster.evaluate.evaluation import Options, evaluate
 from fenster.evaluate.measure import Measure
+from fenster.evaluate.result import System
 from fenster.evaluate.rules import load_rules
 from fenster.evaluate.tagging import make_tagger
 from fenster.evaluate.texts import Evaluated
@@ -135,6 +137,22 @@ def test_bad_rules_are_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(ConfigError, match="'you', which is no group of words"):
         load_rules(str(path))
+
+
+def test_signatures_tell_rules_apart() -> None:
+    options = [Options(rules="en-de", tagger="lists"), Options(rules="en-de-mended", tagger="lists")]
+    found = [each.counter() for each in options]
+    assert [each.signature.split("|")[0] for each in found if each] == ["rules:en-de", "rules:en-de-mended"]
+
+
+def test_rules_without_formality_are_enough(tmp_path: Path) -> None:
+    path = tmp_path / "en-xx.yaml"
+    path.write_text(
+        "source: en\ntarget: xx\ntags: {source: [PRP], target: [P]}\nwords: {it: [it]}\nscores:\n"
+        "  pronoun: {trigger: [it], classes: {a: {forms: [ca]}}, weights: {paper: [1]}}\n"
+    )
+    found = evaluate(texts(("it", "ca", "ca")), System(name="x"), "t", Options(rules=str(path), tagger="lists"))
+    assert found.score("pronoun F1") is not None and "no score called formality" in found.skipped[0]
 
 
 def test_taggers_that_are_not_there_say_how_to_get_them() -> None:

@@ -64,7 +64,8 @@ def test_files_of_any_system(corpus: Path, tmp_path: Path, capsys: pytest.Captur
     assert found.unit == "documents" and len(found.names) == 6
     formality = found.score("formality F1")
     assert formality is not None and formality.score is not None and formality.score < 100
-    assert found.files == {"hypotheses": "../h.txt", "test": "../toy.jsonl"}
+    assert found.files == {"hypotheses": ("../h.txt",), "test": ("../toy.jsonl",)}
+    assert found.version and found.test == f"{tmp_path.name}/toy"
 
 
 def test_without_a_source_or_rules(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,6 +90,10 @@ def test_without_a_source_or_rules(corpus: Path, tmp_path: Path, capsys: pytest.
         (["h.txt", "--ref", "h.txt", "--src", "h.txt", "--tagger", "spacy"], "python -m spacy download"),
         (["h.txt", "--ref", "h.txt", "--by-document"], "--by-document needs more than one document"),
         (["missing.txt", "--ref", "h.txt"], "missing.txt: no such file"),
+        (["h.txt", "--hyp", "h.txt", "--ref", "h.txt"], "what is to be evaluated?"),
+        (["-m", "model", "--test", "toy.jsonl", "-o", "h.json"], "h.txt: is there, and no translation of ours"),
+        (["-m", "model", "--test", "toy.jsonl", "-o", "out.txt"], "where do the translations go?"),
+        (["h.txt", "--ref", "h.txt", "--samples", "0"], "Must be >= 1"),
     ],
 )
 def test_bad_input_is_named(
@@ -168,6 +173,15 @@ def test_contrastive_scores_by_a_model_and_from_its_file(
     # Three items with the same three candidates: exactly one reference is the model's favourite.
     assert [line["right"] for line in direct.table if line["kind"] == "antecedent distance"] == [1]
     assert direct.extra["left"] == 4 and "it:sie" in capsys.readouterr().out
+    call("contrapro", path, "-m", model, "--translate", "--beam", 1, "--samples", 20, "-o", result)
+    translated = Result.read(tmp_path / "result.translated.json")
+    assert translated.segments == 3 and translated.score("pronoun F1") is not None
+    assert len((tmp_path / "result.txt").read_text().splitlines()) == 3 * 2 + 2  # with context, and breaks
+    items[0]["errors"] = []
+    path.write_text(json.dumps(items))
+    with pytest.raises(SystemExit):
+        call("contrapro", path, "-m", model)
+    assert "item 1 has no contrastive variant" in capsys.readouterr().err
 
 
 def test_items_with_more_and_more_context(toy: Prepared, tmp_path: Path) -> None:
@@ -219,6 +233,8 @@ def test_distance_attention_and_the_report(
     assert 0 < windows.extra["cross"] < 1 and len(windows.table[0]["heads"]) > 1
     assert windows.extra["effective_context"] == 4 * (2 * 2 + 2)  # w * (2 * encoder + decoder layers)
     heat = windows.extra["heat"]
+    assert heat["segment"] == 2 and heat["target"][-1] in ("<sep>", "<eos>") and 0 <= heat["first"] < heat["last"]
+    assert heat["source"][heat["last"] - 1] == heat["target"][-1], "the sentence's own source, to its end"
     assert all(sum(row) == pytest.approx(1, abs=0.05) for row in heat["weights"])
     call("report", results, "-o", tmp_path / "report.html", "--examples", 1)
     page = (tmp_path / "report.html").read_text()
@@ -232,8 +248,9 @@ def test_distance_attention_and_the_report(
     assert "| sentence | 0 sent. |" in markdown
     for name in (part.split(")")[0] for part in markdown.split("](")[1:]):
         assert (tmp_path / name).is_file()
-    with pytest.raises(SystemExit):
-        call("report", corpus)
+    for wrong in ([corpus], [results, "-o", tmp_path / "report.md"]):
+        with pytest.raises(SystemExit):
+            call("report", *wrong)
     assert "not a result" in capsys.readouterr().err
 
 

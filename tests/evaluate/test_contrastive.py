@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,8 +102,10 @@ def test_items_in_context(tmp_path: Path) -> None:
     assert found[0].given(1).texts == ["Ann.", "Do you?"] and found[0].given(0).texts == ["Do you?"]
     texts = item_sets.evaluated(found, ["Tust Du?", "siehst du", "Deine Hüte."])
     assert [len(document) for document in texts.documents] == [2, 1]
-    assert item_sets.accuracy(found, texts).score == pytest.approx(100 / 3)
+    assert item_sets.accuracy(found, texts.outputs).score == pytest.approx(100 / 3)
     assert [item.document for item in item_sets.read_items(path, limit=2)] == ["a", "b"]
+    path.write_text(json.dumps(rows[0] | {"src context": "Hi there."}) + "\n")
+    assert item_sets.read_items(path)[0].context == ("Hi there.",)
     path.write_text('{"document": "a"}\n')
     with pytest.raises(InputError, match=r"set\.jsonl:1: not an item"):
         item_sets.read_items(path)
@@ -127,6 +130,9 @@ def test_distances_of_generated_choices() -> None:
     assert found["sentences", "pronoun", "4"].right == 0 < found["sentences", "pronoun", "4"].total
     words = [each for each in found.values() if each.unit == "words"]
     assert sum(each.total for each in words) == len(choices) and words[0].middle > 1
+    far = {documents[0].id: [replace(made[0].decisions[0], segment=99)]}
+    with pytest.raises(InputError, match="a choice is in segment 99"):
+        distance.generated(Evaluated(documents, tuple(outputs)), far)
     with pytest.raises(InputError, match="which the test set does not have"):
         distance.generated(Evaluated(documents[:1], tuple(outputs[:1])), decisions)
 
@@ -178,3 +184,5 @@ def test_term_consistency_finds_the_word_that_changes() -> None:
         outputs[number] = [*outputs[number][:2], "Sie mögen das Gebäude"]
     other = consistency.terms(Evaluated(tuple(documents), tuple(map(tuple, outputs))))
     assert other.score < 100 and other.details["reference"] == 100
+    empty = consistency.terms(Evaluated(tuple(documents), (("", "", ""),) * 12))
+    assert empty.score == 0

@@ -53,10 +53,30 @@ def made(tmp_path: Path) -> dict[str, Table]:
         result(WINDOW, [0, 0, 0], kind="contrastive", test="contrapro", scores=accuracy),
         result(SENTENCE, [0, 0, 0], kind="contrastive", test="contrapro", scores=accuracy),
         result(SENTENCE, [0, 0, 0], kind="attention", scores=(), extra={"cross": 1.0, "last": 1.0}),
-        result(WINDOW, [0, 0, 0], kind="attention", scores=(), extra={"cross": 0.7, "last": 0.8, "effective_context": 360}),
-        result(WINDOW, [4, 4], kind="items", test="ctx, 0", variant="0", scores=(share("expected form", [4, 4]),)),
         result(
-            WINDOW, [6, 6], kind="items", test="ctx, all", variant="all", scores=(share("expected form", [6, 6]),)
+            WINDOW,
+            [0, 0, 0],
+            kind="attention",
+            scores=(),
+            extra={"cross": 0.7, "last": 0.8, "effective_context": 360},
+        ),
+        result(
+            WINDOW,
+            [4, 4],
+            kind="items",
+            test="ctx, 0",
+            variant="0",
+            extra={"set": "ctx"},
+            scores=(share("expected form", [4, 4]),),
+        ),
+        result(
+            WINDOW,
+            [6, 6],
+            kind="items",
+            test="ctx, all",
+            variant="all",
+            extra={"set": "ctx"},
+            scores=(share("expected form", [6, 6]),),
         ),
     ]
     for number, each in enumerate(results):
@@ -90,7 +110,7 @@ def test_differences_are_tested_in_pairs(made: dict[str, Table]) -> None:
     best = next(row for row in rows if row[:2] == ("window", "sequential"))
     assert best[2].startswith("+60.0 (p = 0.0")
     assert "Difference to sentence, contrapro" in made
-    items = made["Items in context, by the sentences given before them"]
+    items = made["Items in context, by the sentences given before them: ctx"]
     assert items.columns[2:] == ("0 preceding", "all preceding") and items.rows[0][2:] == (
         "40.0 (1.0–99.0)", "60.0 (1.0–99.0)"
     )  # fmt: skip
@@ -102,6 +122,25 @@ def test_the_order_is_the_paper_s(tmp_path: Path) -> None:
     names = [each.result.system.name for each in collect([tmp_path]).results]
     assert names == ["theirs", "sentence", "concat 2 sent.", "window"]
     assert context_size("2 sent.") < context_size("1000 tok.") < context_size("document")
+
+
+def test_systems_of_one_name_are_told_apart_by_their_settings(tmp_path: Path) -> None:
+    for number, alignment in enumerate(("sent-align", "one-to-one")):
+        system = WINDOW | {"strategy": "sequential", "alignment": alignment}
+        result(system, [number + 1, 2]).write(tmp_path / f"{number}.json")
+    made = {table.title: table for table in tables(collect([tmp_path]))}
+    names = {row[0]: row[2] for row in made["Table 4: windows, ep"].rows}
+    assert names == {"window (alignment one-to-one)": "one-to-one", "window (alignment sent-align)": "sent-align"}
+    result(WINDOW | {"strategy": "sequential"}, [1, 2]).write(tmp_path / "again.json")
+    with pytest.raises(InputError, match="the same system on the same test set"):
+        collect([tmp_path])
+
+
+def test_test_sets_of_one_name_are_refused(tmp_path: Path) -> None:
+    for number, segments in enumerate((10, 20)):
+        result(SENTENCE | {"name": f"s{number}"}, [1, 2], segments=segments).write(tmp_path / f"{number}.json")
+    with pytest.raises(InputError, match="a test set called 'ep' of 20 segments"):
+        collect([tmp_path])
 
 
 def test_what_is_no_result_is_named(tmp_path: Path) -> None:

@@ -112,6 +112,13 @@ def test_paired_tests_see_real_differences_only() -> None:
         compare(good, rows[0], rows[1][:5])
 
 
+def test_a_single_unit_tells_nothing() -> None:
+    """One document, one row: no interval, and above all no p-value."""
+    ours, theirs = (Measure("m", "share", np.array([[right, 10.0]]), np.zeros(1, dtype=int)) for right in (9.0, 1.0))
+    assert np.isnan([interval(ours, ours.rows).low, compare(ours, ours.rows, theirs.rows).p]).all()
+    assert compare(ours, ours.rows, theirs.rows).difference == 80
+
+
 def test_undefined_scores_stay_undefined() -> None:
     measure = Measure("m", "share", np.zeros((3, 2)), np.arange(3))
     found = interval(measure, measure.rows)

@@ -61,6 +61,16 @@ def test_line_aligned_files(tmp_path: Path) -> None:
     assert texts.references == [["A", "", "C"], ["A2", "B2", "C2"]] and texts.owner.tolist() == [0, 0, 1]
 
 
+def test_hypotheses_laid_out_as_the_test_set(tmp_path: Path) -> None:
+    """Two blank lines between documents, one at the end: whatever the test set's files have."""
+    reference = write(tmp_path / "r", "A", "B", "", "", "C", "")
+    found = read_lines(write(tmp_path / "s", "a", "b", "", "", "c", ""), [reference])
+    assert read_hypotheses(reference, found) == (("A", "B"), ("C",))
+    assert read_hypotheses(write(tmp_path / "h", "x", "", "", "", "z", ""), found) == (("x", ""), ("z",))
+    with pytest.raises(InputError, match="has 6 lines"):
+        read_hypotheses(write(tmp_path / "h", "x", "y", "?", "", "z", ""), found)
+
+
 def test_names_of_documents(tmp_path: Path) -> None:
     source = write(tmp_path / "s", "a", "", "c")
     found = read_lines(source, [write(tmp_path / "r", "A", "", "C")], write(tmp_path / "n", "one", "one", "two"))

@@ -7,15 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 from rich.table import Table
 
-from fenster.cli.decoding import described, model_folder
-from fenster.cli.evaluate import keep, show
+from fenster.cli.decoding import Decoding, described, model_folder, suited
+from fenster.cli.evaluate import Counting, hypotheses_path, keep, show, translated
 from fenster.corpus.contrapro import ContrastiveItem, Documents, read_items
 from fenster.corpus.files import TextFiles, atomic_text
+from fenster.document import Document, ParallelDocument
 from fenster.errors import ConfigError, InputError
 from fenster.evaluate.contrastive import accuracy, categories, read_scores
-from fenster.evaluate.result import Result, System, scored
+from fenster.evaluate.evaluation import evaluate
+from fenster.evaluate.items import Item, evaluated
+from fenster.evaluate.result import Result, System, drawn, scored
+from fenster.evaluate.texts import read_hypotheses
 from fenster.progress import bar, wide_console
 
 if TYPE_CHECKING:
@@ -36,9 +41,12 @@ def contrapro(
     left: int | None = None,
     right: int = 0,
     alignment: str | None = None,
-    limit: int | None = None,
+    limit: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
     title: str | None = None,
     write_scores: Path | None = None,
+    translate: Annotated[bool, Parameter(negative="")] = False,
+    decoding: Decoding = Decoding(),
+    counting: Counting = Counting(),
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     device: Literal["auto", "cpu", "cuda"] = "auto",
 ) -> None:
@@ -80,6 +88,9 @@ def contrapro(
         Only the first items.
     title
         The system's name in tables.
+    translate
+        Also translate the items in their context, and evaluate the items themselves (the paper's ContraPro BLEU and
+        pronoun F1); the options of decoding and counting are for this.
     write_scores
         Also write the model's scores, as negative log-probabilities.
     output
@@ -87,18 +98,24 @@ def contrapro(
     """
     if (scores is None) == (model is None):
         raise ConfigError("whose scores?", expected="either --scores or --model")
+    if scores is not None and (write_scores is not None or translate):
+        raise ConfigError("--write-scores and --translate need --model")
     saved = _load(model, system, device) if model is not None else None
     if saved is not None and left is None:
         left = _left(saved)
     around = Documents(documents) if documents is not None else None
     found = list(read_items(items, TextFiles(), documents=around, left=4 if left is None else left, right=right))
-    found = found[:limit]
+    for number, item in enumerate(found, 1):
+        if not item.contrastive:
+            raise InputError(f"item {number} has no contrastive variant", path=items)
     if not found:
         raise InputError("there is no item", path=items)
     if saved is None:
         assert scores is not None
-        values, who = read_scores(scores, found), System(name=title or scores.stem)
+        values, who = read_scores(scores, found)[:limit], System(name=title or scores.stem)
+        found = found[:limit]
     else:
+        found = found[:limit]
         values, maximize = _score(saved, found, alignment), True
         who = described(saved)
         who = who.model_copy(update={"name": title or who.name, "alignment": alignment or "linear"})
@@ -107,20 +124,63 @@ def contrapro(
                 stream.writelines(f"{-value}\n" for each in values for value in each)
     measure = accuracy(found, values, maximize)
     names = tuple({item.document.id: None for item in found})
+    unit = drawn(len(names))
     result = Result(
         kind="contrastive",
         system=who,
         test=items.name.split(".json")[0],
-        names=names,
+        unit=unit,
+        names=names if unit == "documents" else (),
         segments=len(found),
-        scores=scored([measure], len(names), "documents"),
+        scores=scored([measure], len(names), unit),
         table=tuple(asdict(each) for each in categories(found, values, maximize)),
         extra={"left": left, "right": right},
     )
+    if output is not None:
+        keep(result, output, {"items": [items]})
     show(result)
     show_table(result)
-    if output is not None:
-        keep(result, output, {"items": items})
+    if translate:
+        assert model is not None
+        _translate(found, result, model_folder(model, system), decoding, device, output, counting)
+
+
+def _translate(
+    items: list[ContrastiveItem],
+    scored_: Result,
+    folder: Path,
+    decoding: Decoding,
+    device: str,
+    output: Path | None,
+    counting: Counting,
+) -> None:
+    """Translate the items in their context, and evaluate the items themselves: the paper's BLEU and pronoun F1."""
+    from fenster.model.saved import read_description
+
+    decoding = suited(decoding, folder)
+    path = hypotheses_path(output)
+    whole = read_description(folder).context.kind == "document" and decoding.strategy == "full-segment"
+    documents = tuple(_shown(item, place, whole) for place, item in enumerate(items))
+    who, faults = translated(documents, folder, decoding, device, path)
+    lines = [found[item.index] for item, found in zip(items, read_hypotheses(path, documents), strict=True)]
+    alone = [
+        Item(item.document.id, (), pair.source.texts[item.index], pair.target.texts[item.index], "")
+        for item, pair in zip(items, documents, strict=True)
+    ]
+    who = who.model_copy(update={"name": scored_.system.name})
+    result = evaluate(evaluated(alone, lines), who, scored_.test, counting.options)
+    result = result.model_copy(update={"extra": faults | scored_.extra})
+    assert output is not None
+    keep(result, output.with_name(output.name.removesuffix(".json") + ".translated.json"), {"hypotheses": [path]})
+    show(result)
+
+
+def _shown(item: ContrastiveItem, place: int, whole: bool) -> ParallelDocument:
+    """An item as a document to be translated: with its right context only where the search sees a whole document."""
+    end = None if whole else item.index + 1
+    name = f"{item.document.id}-{place}"
+    source, target = (Document.of(name, side.texts[:end]) for side in (item.document.source, item.document.target))
+    return ParallelDocument(source, target)
 
 
 def show_table(result: Result) -> None:
@@ -151,6 +211,7 @@ def _score(saved: Saved, items: list[ContrastiveItem], alignment: str | None) ->
 
     if alignment is not None and alignment not in ALIGNMENTS:
         raise ConfigError(f"no alignment is called {alignment!r}", expected=", ".join(ALIGNMENTS))
+    context = saved.description.context
     found: list[list[float]] = []
     with bar("scoring", len(items)) as advance:
         for begin in range(0, len(items), _AT_ONCE):
@@ -163,7 +224,11 @@ def _score(saved: Saved, items: list[ContrastiveItem], alignment: str | None) ->
                     *(item.variant(number) for number in range(len(item.contrastive))),
                 )
             ]
-            totals = iter([each.total for each in score(saved, sides, alignment=alignment)])
+            # As in training, where fewer than k sentences of context come with <bod> only.
+            short = [context.kind == "adjacent" and item.index < context.k for item in group]
+            begins = [(context.kind == "document" and context.bod) or few for few in short]
+            bod = [on for item, on in zip(group, begins, strict=True) for _ in range(1 + len(item.contrastive))]
+            totals = iter([each.total for each in score(saved, sides, alignment=alignment, bod=bod)])
             found += [[next(totals) for _ in range(1 + len(item.contrastive))] for item in group]
             advance(len(group))
     return found

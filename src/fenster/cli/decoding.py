@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -82,6 +82,15 @@ def model_folder(model: Path | None, system: str | None = None) -> Path:
     raise ConfigError(f"no system {system!r}", path=model, expected=f"one of those there: {have}")
 
 
+def suited(decoding: Decoding, folder: Path) -> Decoding:
+    """For single items in context: systems with some sentences of context go sentence by sentence unless told
+    otherwise, since blocks would cut items off from the context that they are given."""
+    from fenster.model.saved import read_description
+
+    adjacent = read_description(folder).context.kind == "adjacent"
+    return replace(decoding, strategy="sequential") if adjacent and decoding.strategy == "auto" else decoding
+
+
 def described(saved: Saved, config: DecodeConfig | None = None, strategy: str | None = None) -> System:
     """A model and its way of decoding, for results."""
     from fenster.evaluate.result import System
@@ -101,6 +110,6 @@ def described(saved: Saved, config: DecodeConfig | None = None, strategy: str | 
         window=window and window.window,
         strategy=strategy,
         beam=config and config.beam,
-        int8=config and config.int8,
+        int8=None if config is None else saved.model.projection is not None,
         training=description.training,
     )

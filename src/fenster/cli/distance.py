@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
+from rich.markup import escape
 from rich.table import Table
 
 from fenster.cli.decoding import described, model_folder
@@ -59,8 +60,10 @@ def distance(
         choices = generated(texts, read_decisions(decisions))
     else:
         counter = counting.options.counter()
-        if counter is None:
-            raise ConfigError("choices of register need --rules, choices of generated documents --decisions")
+        if counter is None or "formality" not in counter.rules.scores:
+            raise ConfigError(
+                "choices of register need --rules with formality, those of generated documents --decisions"
+            )
         choices = registers(texts, counter)
     found = bins(choices)
     if not found:
@@ -72,13 +75,15 @@ def distance(
         segments=len(texts.outputs),
         table=tuple(asdict(each) for each in found),
     )
-    table = Table("distance", "", "choice", "right", "of", "%", title=f"{result.system.name} on {name}", box=None)
+    table = Table(
+        "distance", "", "choice", "right", "of", "%", title=escape(f"{result.system.name} on {name}"), box=None
+    )
     for each in found:
         share = f"{100 * each.right / each.total:.1f}"
         table.add_row(each.label, each.unit, each.kind, f"{each.right}", f"{each.total}", share)
-    wide_console().print(table)
     if output is not None:
-        keep(result, output, {"hypotheses": hypotheses, **test_set.files})
+        keep(result, output, {"hypotheses": [hypotheses], **test_set.files})
+    wide_console().print(table)
 
 
 def attention(
@@ -144,12 +149,12 @@ def attention(
     reach = result.extra["effective_context"]
     summary = f"cross-attention on the current sentence {100 * mean:.1f} % (last layer {100 * last:.1f} %)"
     around = "not limited" if reach is None else f"{reach} tokens"
-    table = Table("module", "share %", "entropy", "share by head", title=result.system.name, box=None)
+    table = Table("module", "share %", "entropy", "share by head", title=escape(result.system.name), box=None)
     for line in shares:
         heads = " ".join(f"{100 * value:.0f}" for value in line["heads"])
         table.add_row(line["module"], f"{100 * line['share']:.1f}", f"{line['entropy']:.2f}", heads)
-    console = wide_console()
-    console.print(table)
-    console.print(f"{summary}; effective context {around}; {seen:,} target tokens of {name}")
     if output is not None:
         keep(result, output, test_set.files)
+    console = wide_console()
+    console.print(table)
+    console.print(f"{summary}; effective context {around}; {seen:,} target tokens of {name}", markup=False)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
+from rich.markup import escape
 from rich.table import Table
 
 from fenster.cli.convert import FormatName, stream
@@ -20,7 +23,7 @@ from fenster.document import ParallelDocument
 from fenster.errors import ConfigError
 from fenster.evaluate.evaluation import Options
 from fenster.evaluate.evaluation import evaluate as evaluated
-from fenster.evaluate.result import Result, Score, System
+from fenster.evaluate.result import Result, Score, System, drawn
 from fenster.evaluate.texts import Evaluated, read_hypotheses, read_lines
 from fenster.progress import bar, wide_console
 from fenster.progress import console as stderr
@@ -51,12 +54,15 @@ class TestSet:
     "Of the test set, in tables; from the files' names if left out."
 
     @property
-    def files(self) -> dict[str, Path]:
+    def files(self) -> dict[str, list[Path]]:
         """For a result to name."""
-        source = {} if self.src is None else {"source": self.src}
-        return (
-            source | ({"references": self.ref[0]} if self.ref else {}) | ({"test": self.test[0]} if self.test else {})
-        )
+        given = {
+            "test": self.test,
+            "source": self.src and [self.src],
+            "references": self.ref,
+            "documents": self.docs and [self.docs],
+        }
+        return {key: paths for key, paths in given.items() if paths}
 
     def read(self) -> tuple[tuple[ParallelDocument, ...], bool, str]:
         """(documents, whether the source is known, name)"""
@@ -68,12 +74,15 @@ class TestSet:
         assert self.test is not None
         if self.src is not None or self.docs is not None:
             raise ConfigError("--src and --docs go with --ref, not with --test")
-        first = self.test[0]
-        return (
-            tuple(stream(self.test, self.format, "reading")),
-            True,
-            self.name or re.sub(r"(\.(tsv|jsonl?|sgml?|xml))?(\.(xz|gz))?$", "", first.name),
-        )
+        name = self.name or set_name(self.test[0])
+        return tuple(stream(self.test, self.format, "reading")), True, name
+
+
+def set_name(path: Path) -> str:
+    """A test set's name from its file's: the folder too, since files of many sets are called `test`."""
+    stem = re.sub(r"(\.(tsv|jsonl?|sgml?|xml))?(\.(xz|gz))?$", "", path.name)
+    folder = path.resolve().parent.name
+    return f"{folder}/{stem}" if folder else stem
 
 
 @Parameter(name="*")
@@ -89,7 +98,7 @@ class Counting:
     "Lower-case all text before pronouns are counted, as the published code's command line does."
     resample: Literal["documents", "segments"] = "documents"
     "What confidence intervals draw."
-    samples: int = 1000
+    samples: Annotated[int, Parameter(validator=Number(gte=1))] = 1000
     "How often."
 
     @property
@@ -142,33 +151,53 @@ def evaluate(
     by_document
         Also the scores of each document.
     """
+    if (hypotheses is not None) + (hyp is not None) + (model is not None) != 1:
+        raise ConfigError("what is to be evaluated?", expected="one of: a file of translations, --hyp, --model")
     path = hypotheses or hyp
-    if (path is None) == (model is None):
-        raise ConfigError("what is to be evaluated?", expected="either a file of translations or --model")
     documents, with_source, name = test_set.read()
+    if by_document and drawn(len(documents), counting.resample) != "documents":
+        raise ConfigError("--by-document needs more than one document, and --resample documents")
     who = System(name=title or (path.stem if path else ""))
+    extra: dict[str, Any] = {}
     if model is not None:
-        if output is None:
-            raise ConfigError("where do the translations go?", fix="give --output RESULT.json")
-        path = output.with_suffix(".txt")
-        who = translated(documents, model_folder(model, system), decoding, device, path)
+        path = hypotheses_path(output)
+        who, extra = translated(documents, model_folder(model, system), decoding, device, path)
         who = who.model_copy(update={} if title is None else {"name": title})
     assert path is not None
     texts = Evaluated(documents, read_hypotheses(path, documents), with_source)
     with stderr.status("scoring") if stderr.is_terminal else nullcontext():
         result = evaluated(texts, who, name, counting.options)
+    extra |= {} if test_set.format is None else {"format": test_set.format}
+    result = result.model_copy(update={"extra": extra})
+    if output is not None:
+        keep(result, output, {"hypotheses": [path], **test_set.files})
     show(result)
     if by_document:
         _show_documents(result)
-    if output is not None:
-        keep(result, output, {"hypotheses": path, **test_set.files})
 
 
-def keep(result: Result, output: Path, files: dict[str, Path] | None = None) -> None:
+def hypotheses_path(output: Path | None) -> Path:
+    """Where a model's translations go: beside the result, and over nothing that is not ours."""
+    if output is None or output.suffix != ".json":
+        raise ConfigError("where do the translations go?", fix="give --output RESULT.json; they lie in RESULT.txt")
+    path = output.with_name(output.name.removesuffix(".json") + ".txt")
+    if path.exists() and not _stamp(path).exists():
+        raise ConfigError("is there, and no translation of ours", path=path, fix="choose another --output")
+    return path
+
+
+def _stamp(path: Path) -> Path:
+    """Says which model made a file of translations, and how."""
+    return path.with_name(f".{path.name}.stamp")
+
+
+def keep(result: Result, output: Path, files: dict[str, list[Path]] | None = None) -> None:
     """Write a result; files are named relative to it, so that a folder of results can move."""
-    near = {key: os.path.relpath(path, output.parent) for key, path in (files or {}).items()}
+    near = {
+        key: tuple(os.path.relpath(path, output.parent) for path in paths) for key, paths in (files or {}).items()
+    }
     result.model_copy(update={"files": near}).write(output)
-    stderr.print(f"-> {output}", highlight=False)
+    stderr.print(f"-> {output}", highlight=False, markup=False, soft_wrap=True)
 
 
 def translated(
@@ -177,27 +206,36 @@ def translated(
     decoding: Decoding,
     device: str,
     path: Path,
-) -> System:
+) -> tuple[System, dict[str, Any]]:
     """Translate a test set into `path`, blank lines between documents; what is there from an interrupted or an equal
-    call is not translated again."""
+    call is not translated again. Also what went wrong: sentences at the length limit, parts with another count."""
     from fenster.decode.translator import Translator
 
     translator = Translator.load(folder, decoding.config, device)
     mark = stamp([document.source.texts for document in documents], folder, decoding.settings)
-    done = path.with_name(f".{path.name}.stamp")
+    done = _stamp(path)
     who = described(translator.saved, decoding.config, translator.strategy)
-    if path.is_file() and done.is_file() and done.read_text() == mark:
-        stderr.print(f"{path} is there already, made by the same model with the same settings", highlight=False)
-        return who
+    if path.is_file() and done.is_file():
+        kept = json.loads(done.read_text())
+        if kept.pop("stamp") == mark:
+            stderr.print(f"{path} is there already, made by the same model with the same settings", highlight=False)
+            return who, kept
     with Output(path, "text", 1, mark) as out:
-        _translate(translator, documents, out)
+        faults = _translate(translator, documents, out)
         out.finish()
-    done.write_text(mark)
-    return who
+    done.write_text(json.dumps({"stamp": mark, **faults}))
+    if any(faults.values()):
+        stderr.print(
+            f"{faults['capped']} sentence(s) reached the length limit; {faults['misaligned']} part(s) came out with "
+            "another number of sentences",
+            highlight=False,
+        )
+    return who, dict(faults)
 
 
-def _translate(translator: Translator, documents: tuple[ParallelDocument, ...], out: Output) -> None:
+def _translate(translator: Translator, documents: tuple[ParallelDocument, ...], out: Output) -> dict[str, int]:
     rest = list(documents)
+    faults = {"capped": 0, "misaligned": 0}
     with bar("translating", sum(map(len, documents))) as advance:
 
         def add(document: ParallelDocument, segments: list[Segment]) -> None:
@@ -206,6 +244,8 @@ def _translate(translator: Translator, documents: tuple[ParallelDocument, ...], 
             for segment in segments:
                 out.add(segment)
                 out.end_line()
+                faults["capped"] += segment["capped"]
+                faults["misaligned"] += segment["misaligned"]
             advance(len(segments))
 
         # What an interrupted call finished; the document it was in the middle of goes on where it was.
@@ -220,9 +260,11 @@ def _translate(translator: Translator, documents: tuple[ParallelDocument, ...], 
         found = translator.translate_all(document.source for document in rest)
         for document, translation in zip(rest, found, strict=True):
             segments = [_segment(each) for each in translation.segments]
+            segments[0]["misaligned"] = translation.misaligned
             for segment in segments:
                 out.note(segment)
             add(document, segments)
+    return faults
 
 
 def _known(segment: Segment) -> Translated:
@@ -232,20 +274,21 @@ def _known(segment: Segment) -> Translated:
 
 
 def _segment(found: Translated) -> Segment:
-    return {"target": found.text, "ids": list(found.ids), "alternatives": []}
+    return {"target": found.text, "ids": list(found.ids), "capped": found.capped, "misaligned": 0, "alternatives": []}
 
 
 def show(result: Result) -> None:
     """The readable table."""
     console = wide_console()
-    drawn = f"{len(result.names)} documents" if result.unit == "documents" else "segments"
-    title = f"{result.system.name} on {result.test}: {result.segments:,} segments; 95 % intervals over {drawn}"
+    units = f"{len(result.names)} documents" if result.unit == "documents" else "segments"
+    what = escape(f"{result.system.name} on {result.test}")
+    title = f"{what}: {result.segments:,} segments; 95 % intervals over {units}"
     table = Table("metric", "score", "95 %", "details", title=title, title_justify="left", box=None)
     for score in result.scores:
         table.add_row(score.name, number(score.score), _interval(score), _details(score))
     console.print(table)
     for reason in result.skipped:
-        console.print(f"left out: {reason}")
+        console.print(f"left out: {reason}", markup=False)
     for signature in dict.fromkeys(f"{score.name}: {score.signature}" for score in result.scores if score.signature):
         console.print(f"[dim]{signature}[/]")
 
@@ -275,10 +318,8 @@ def _details(score: Score) -> str:
 
 
 def _show_documents(result: Result) -> None:
-    if result.unit != "documents":
-        raise ConfigError("--by-document needs more than one document, and --resample documents")
     table = Table("document", *(score.name for score in result.scores), box=None)
     measures = [score.measure() for score in result.scores]
     for place, name in enumerate(result.names):
-        table.add_row(name, *(number(measure.of(measure.rows[place])) for measure in measures))
+        table.add_row(escape(name), *(number(measure.of(measure.rows[place])) for measure in measures))
     wide_console().print(table)

@@ -18,7 +18,7 @@ def export(
     system: str | None = None,
     card: Path | None = None,
 ) -> None:
-    """Write a model folder with 8-bit weights: a quarter of the size, in files of at most 15 MB.
+    """Write a model folder with 8-bit weights: a quarter of the size, in files of about 15 MB.
 
     It is loaded like any other; on a CPU it also computes in 8 bits (`--no-int8` turns that off).
 
@@ -38,7 +38,7 @@ def export(
     from fenster.model.saved import export_model
 
     folder = model_folder(model, system)
-    if output.resolve() == folder.resolve():
+    if folder.resolve().is_relative_to(output.resolve()):
         raise ConfigError("a model cannot be written over itself", path=output)
     size = export_model(folder, output, None if card is None else card.read_text(encoding="utf-8"))
     print(f"{size / 1e6:.1f} MB -> {output}")

@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
-from fenster.cli.decoding import Decoding, model_folder
+from fenster.cli.decoding import Decoding, model_folder, suited
 from fenster.cli.evaluate import Counting, keep, show, translated
 from fenster.document import Document, ParallelDocument
 from fenster.errors import ConfigError
 from fenster.evaluate.classes import class_scores
 from fenster.evaluate.items import Item, accuracy, evaluated, read_items
-from fenster.evaluate.result import Result, System, scored
+from fenster.evaluate.result import Result, System, drawn, scored
 from fenster.evaluate.texts import read_hypotheses
 
 
@@ -25,7 +26,7 @@ def items(
     system: str | None = None,
     hyp: Path | None = None,
     given: Annotated[list[str] | None, Parameter(consume_multiple=True, negative="")] = None,
-    limit: int | None = None,
+    limit: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
     title: str | None = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     counting: Counting = Counting(),
@@ -69,6 +70,8 @@ def items(
     if hyp is not None and len(amounts) != 1:
         raise ConfigError("what context did these translations have?", fix="give --given 0, or --given all")
     found, name = read_items(path, limit), path.name.split(".jsonl")[0]
+    if model is not None:
+        decoding = suited(decoding, model_folder(model, system))
     for amount in amounts:
         label = "all" if amount is None else str(amount)
         file, who = hyp, System(name=title or "")
@@ -76,7 +79,7 @@ def items(
             assert output is not None
             file = output / f"{name}.{label}.txt"
             documents = tuple(_target(item, amount, place) for place, item in enumerate(found))
-            who = translated(documents, model_folder(model, system), decoding, device, file)
+            who, _ = translated(documents, model_folder(model, system), decoding, device, file)
             who = who.model_copy(update={} if title is None else {"name": title})
             texts = [each[-1] for each in read_hypotheses(file, documents)]
         else:
@@ -85,9 +88,9 @@ def items(
             texts = [each[0] for each in read_hypotheses(file, alone)]
             who = who.model_copy(update={} if title else {"name": file.stem})
         result = _result(found, texts, who, name, label, counting)
-        show(result)
         if output is not None and file is not None:
-            keep(result, output / f"{name}.{label}.json", {"hypotheses": file, "items": path})
+            keep(result, output / f"{name}.{label}.json", {"hypotheses": [file], "items": [path]})
+        show(result)
 
 
 def _amount(text: str) -> int | None:
@@ -108,16 +111,17 @@ def _result(found: list[Item], texts: list[str], who: System, name: str, label: 
     options = counting.options
     whole = evaluated(found, texts)
     counter = options.counter()
-    measures = [accuracy(found, whole)]
+    unit = drawn(len(whole.documents), options.unit)
+    measures = [accuracy(found, texts)]
     measures += [each for each in class_scores(whole, counter) if "formality" in each.name] if counter else []
     return Result(
         kind="items",
         system=who,
         test=f"{name}, {label} preceding",
         variant=label,
-        unit=options.unit,
-        names=tuple(document.id for document in whole.documents) if options.unit == "documents" else (),
+        unit=unit,
+        names=tuple(document.id for document in whole.documents) if unit == "documents" else (),
         segments=len(found),
-        scores=scored(measures, len(whole.documents), options.unit, options.samples),
+        scores=scored(measures, len(whole.documents), unit, options.samples),
         extra={"set": name},
     )

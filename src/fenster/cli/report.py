@@ -7,6 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from fenster.errors import ConfigError
 from fenster.evaluate.report import collect, write_report
 from fenster.picture import pyplot
 from fenster.progress import console as stderr
@@ -40,6 +41,8 @@ def report(
     examples
         Stretches of documents of each test set, side by side; only where translations and test set are still there.
     """
+    if output.suffix == ".md":
+        raise ConfigError("the page is HTML; Markdown is written beside it", path=output, fix="name it .html")
     found = collect(results)
     if pyplot() is None:
         stderr.print("no pictures: matplotlib is not installed (pip install 'fenster[plot]')", highlight=False)

@@ -61,7 +61,7 @@ def probed(saved: Saved, documents: Iterable[ParallelDocument], tokens: int) -> 
 def heat(saved: Saved, document: ParallelDocument, segment: int) -> Heat:
     """Of segment `segment` (from 0) of a document."""
     for source, target, first in _parts(saved, [document]):
-        if not first <= segment < first + target.sentences:
+        if not max(first, 0) <= segment < first + target.sentences:
             continue
         probe = Probe(keep_weights=True)
         _forward(saved, source, target, probe)
@@ -98,7 +98,8 @@ def shares(probe: Probe) -> list[dict[str, Any]]:
 
 
 def _parts(saved: Saved, documents: Iterable[ParallelDocument]) -> Iterator[tuple[Joined, Joined, int]]:
-    """(source, target, first segment) of what the model is trained on: sentences, sentences in context, parts."""
+    """(source, target, segment that its sentence 0 would be) of what the model is trained on: sentences, sentences in
+    context, parts. `<bod>` stands for segment -1."""
     context = saved.description.context
     for document in documents:
         sides = [
@@ -106,14 +107,20 @@ def _parts(saved: Saved, documents: Iterable[ParallelDocument]) -> Iterator[tupl
             for side in (document.source, document.target)
         ]
         count = len(document)
+        bod = False
         if isinstance(context, DocumentContext):
-            points = split_points(np.array([len(each) + 1 for each in sides[1]]), context.limit).tolist()
-        elif context.kind == "adjacent":
-            points = [*range(0, count, context.k + 1), count]
+            points, bod = (
+                split_points(np.array([len(each) + 1 for each in sides[1]]), context.limit).tolist(),
+                context.bod,
+            )
+        elif context.kind == "adjacent":  # <bod> is one of the first k + 1
+            points, bod = [0, *range(context.k, count, context.k + 1), count], True
         else:
             points = list(range(count + 1))
         for first, last in pairwise(points):
-            yield join(sides[0][first:last]), join(sides[1][first:last]), first
+            begin = bod and first == 0
+            parts = [join(side[first:last], bod=begin) for side in sides]
+            yield parts[0], parts[1], first - begin
 
 
 def _forward(saved: Saved, source: Joined, target: Joined, probe: Probe) -> None:

@@ -38,33 +38,35 @@ def score(
     documents: Sequence[tuple[Sequence[str], Sequence[str]]],
     *,
     alignment: str | None = None,
-    bod: bool = False,
+    bod: bool | Sequence[bool] = False,
     tokens: int = 4000,
 ) -> list[Scores]:
     """Scores of (source sentences, target sentences), each a sequence of its own with all its context.
 
-    `alignment` is the training one (linear) unless given; `tokens` is how many target tokens are computed at a time.
+    `alignment` is the training one (linear) unless given; `bod` begins both sides with `<bod>`, of all or as told of
+    each; `tokens` is how many target tokens are computed at a time.
     """
+    begins = [bod] * len(documents) if isinstance(bod, bool) else list(bod)
     joined = []
-    for source, target in documents:
+    for (source, target), begin in zip(documents, begins, strict=True):
         if len(source) != len(target) or not source:
             raise ValueError(f"{len(source)} source and {len(target)} target sentences; as many are needed, and some")
         joined.append(
-            [join(saved.tokenizer.encode_each([normalise(t) for t in side]), bod=bod) for side in (source, target)]
+            [join(saved.tokenizer.encode_each([normalise(t) for t in side]), bod=begin) for side in (source, target)]
         )
     found: list[Scores] = []
-    begin = 0
-    while begin < len(joined):
-        end, budget = begin, tokens
-        while end < len(joined) and (end == begin or len(joined[end][1].ids) <= budget):
+    first = 0
+    while first < len(joined):
+        end, budget = first, tokens
+        while end < len(joined) and (end == first or len(joined[end][1].ids) <= budget):
             budget -= len(joined[end][1].ids)
             end += 1
-        found += _batch(saved, joined[begin:end], alignment, bod)
-        begin = end
+        found += _batch(saved, joined[first:end], alignment, begins[first:end])
+        first = end
     return found
 
 
-def _batch(saved: Saved, pairs: list[list[Joined]], alignment: str | None, bod: bool) -> list[Scores]:
+def _batch(saved: Saved, pairs: list[list[Joined]], alignment: str | None, begins: list[bool]) -> list[Scores]:
     model = saved.model
     device = model.embedding.weight.device
     sides = [PackedSide.pack([pair[side] for pair in pairs]) for side in (0, 1)]
@@ -77,7 +79,7 @@ def _batch(saved: Saved, pairs: list[list[Joined]], alignment: str | None, bod: 
         )
         logs = -token_nll(hidden, model.embedding.weight, ids[1]).double().cpu().numpy()
     found, at = [], 0
-    for _, target in pairs:
+    for (_, target), bod in zip(pairs, begins, strict=True):
         starts = target.starts[1:] if bod else target.starts
         found.append(Scores(tuple(tuple(logs[at + a : at + b].tolist()) for a, b in pairwise(starts))))
         at += len(target.ids)

@@ -6,6 +6,7 @@ switched off by other source words. Matches are the smaller of both counts, sent
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,10 +16,11 @@ import numpy.typing as npt
 from fenster.evaluate.measure import Measure, precision_recall
 from fenster.evaluate.rules import Rules
 from fenster.evaluate.tagging import Tagger
-from fenster.evaluate.tagging.tokens import Tagged, words
+from fenster.evaluate.tagging.tokens import Tagged
 from fenster.evaluate.texts import Evaluated
 
 Counts = npt.NDArray[np.int64]
+_WORD = re.compile(r"\w+")  # finer than any tagger's tokens, so that nothing is missed
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class Counter:
     source: Tagger
     target: Tagger
     lowercase: bool = False
+    name: str = "en-de"
+    """Of the rules."""
 
     def active(self, score: str, sources: Sequence[str]) -> npt.NDArray[np.bool_]:
         """[N, classes] whether a class counts in a sentence."""
@@ -37,7 +41,7 @@ class Counter:
         # Tagging is slow, so only sentences that hold one of the words at all are tagged.
         forms = frozenset[str]().union(*(self.rules.groups[group] for group in rules.trigger))
         texts = [self._cased(text) for text in sources]
-        maybe = [number for number, text in enumerate(texts) if not forms.isdisjoint(words(text))]
+        maybe = [number for number, text in enumerate(texts) if not forms.isdisjoint(_WORD.findall(text))]
         accepted = frozenset(self.rules.tags.source)
         found = np.zeros((len(texts), len(rules.classes)), dtype=bool)
         for number, tagged in zip(maybe, self.source.tag([texts[number] for number in maybe]), strict=True):
@@ -52,7 +56,7 @@ class Counter:
         forms = list(self.rules.forms[score].values())
         anything = frozenset[str]().union(*forms)
         texts = [self._cased(text) for text in targets]
-        maybe = [n for n in np.flatnonzero(active.any(1)) if not anything.isdisjoint(words(texts[n]))]
+        maybe = [n for n in np.flatnonzero(active.any(1)) if not anything.isdisjoint(_WORD.findall(texts[n]))]
         accepted = frozenset(self.rules.tags.target)
         found = np.zeros(active.shape, dtype=np.int64)
         for number, tagged in zip(maybe, self.target.tag([texts[n] for n in maybe]), strict=True):
@@ -65,7 +69,7 @@ class Counter:
 
     @property
     def signature(self) -> str:
-        return f"rules:{self.rules.source}-{self.rules.target}|case:{'lc' if self.lowercase else 'mixed'}" + (
+        return f"rules:{self.name}|case:{'lc' if self.lowercase else 'mixed'}" + (
             f"|tagger:{self.source.name}"
             if self.source.name == self.target.name
             else f"|taggers:{self.source.name}; {self.target.name}"

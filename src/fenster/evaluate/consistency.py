@@ -54,7 +54,8 @@ def terms(texts: Evaluated) -> Measure:
             at += len(document)
             for each in found.values():
                 if len(each) > 1:
-                    sums[number] += Tally(each).most_common(1)[0][1], len(each)
+                    known = Tally(filter(None, each))  # an empty translation agrees with nothing
+                    sums[number] += max(known.values(), default=0), len(each)
         rows.append(sums)
     return _measure("term consistency", rows[0], rows[1], f"alignment:IBM1|stem:{_STEM}|common:{_COMMON}")
 

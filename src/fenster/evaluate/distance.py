@@ -76,6 +76,11 @@ def generated(texts: Evaluated, decisions: dict[str, list[Decision]]) -> list[Ch
     for number, (document, outputs) in enumerate(zip(texts.documents, texts.hypotheses, strict=True)):
         sizes = _sizes(document.source.texts)
         for each in decisions.get(document.id, ()):
+            if not 0 <= each.decided_by < each.segment < len(document):
+                raise InputError(
+                    f"document {document.id!r} has {len(document)} segments, but a choice is in segment "
+                    f"{each.segment}, decided by {each.decided_by} (from 0)"
+                )
             right = each.right(outputs[each.segment])
             between = int(sizes[each.decided_by + 1 : each.segment + 1].sum())
             found.append(Choice(number, each.kind, right, each.distance, between))

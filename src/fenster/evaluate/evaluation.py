@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from fenster.evaluate import consistency
 from fenster.evaluate.classes import Counter, class_scores
 from fenster.evaluate.measure import Measure
-from fenster.evaluate.result import Result, System, Unit, scored
+from fenster.evaluate.result import Result, System, Unit, drawn, scored
 from fenster.evaluate.rules import load_rules
 from fenster.evaluate.significance import SAMPLES
 from fenster.evaluate.surface import surface
@@ -28,9 +29,8 @@ class Options:
         if self.rules is None:
             return None
         rules = load_rules(self.rules)
-        return Counter(
-            rules, make_tagger(self.tagger, rules.source), make_tagger(self.tagger, rules.target), self.lowercase
-        )
+        source, target = (make_tagger(self.tagger, language) for language in (rules.source, rules.target))
+        return Counter(rules, source, target, self.lowercase, Path(self.rules).stem)
 
 
 def evaluate(texts: Evaluated, system: System, test: str, options: Options | None = None) -> Result:
@@ -45,9 +45,12 @@ def evaluate(texts: Evaluated, system: System, test: str, options: Options | Non
             skipped.append("pronoun F1, formality F1, register consistency: no rules for this language pair")
         else:
             measures += class_scores(texts, counter)
-            measures.append(consistency.register(texts, counter))
+            if "formality" in counter.rules.scores:
+                measures.append(consistency.register(texts, counter))
+            else:
+                skipped.append("register consistency: the rules have no score called formality")
         measures.append(consistency.terms(texts))
-    unit: Unit = options.unit if len(texts.documents) > 1 else "segments"
+    unit = drawn(len(texts.documents), options.unit)
     names = tuple(document.id for document in texts.documents) if unit == "documents" else ()
     return Result(
         kind="translation",

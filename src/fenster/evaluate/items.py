@@ -53,6 +53,7 @@ def _item(text: str, path: Path, number: int) -> Item:
     try:
         record: dict[str, Any] = json.loads(text)
         document, source, reference, expected, context = (record[key] for key in _NEEDED)
+        context = [context] if isinstance(context, str) else list(context or ())
         if not all(isinstance(each, str) for each in (source, reference, expected, *context)):
             raise TypeError
     except (ValueError, KeyError, TypeError):
@@ -69,24 +70,23 @@ def holds(expected: str, translation: str) -> bool:
 
 
 def evaluated(items: Sequence[Item], translations: Sequence[str]) -> Evaluated:
-    """Items and their translations as a test set; neighbours of one document are one document."""
-    groups: list[list[int]] = []
+    """Items and their translations as a test set; all items of a document are one document."""
+    groups: dict[str, list[int]] = {}
     for place, item in enumerate(items):
-        if groups and items[groups[-1][-1]].document == item.document:
-            groups[-1].append(place)
-        else:
-            groups.append([place])
+        groups.setdefault(item.document, []).append(place)
     documents = tuple(
         ParallelDocument(
-            Document.of(items[group[0]].document, [items[place].source for place in group]),
-            Document.of(items[group[0]].document, [items[place].reference for place in group]),
+            Document.of(name, [items[place].source for place in group]),
+            Document.of(name, [items[place].reference for place in group]),
         )
-        for group in groups
+        for name, group in groups.items()
     )
-    return Evaluated(documents, tuple(tuple(translations[place] for place in group) for group in groups))
+    return Evaluated(documents, tuple(tuple(translations[place] for place in group) for group in groups.values()))
 
 
-def accuracy(items: Sequence[Item], texts: Evaluated) -> Measure:
-    """The share of items whose translation holds the expected form. `texts` is `evaluated(items, …)`."""
-    rows = [[holds(item.expected, text), 1] for item, text in zip(items, texts.outputs, strict=True)]
-    return Measure("expected form", "share", np.array(rows, dtype=float), texts.owner, "any case, whole word")
+def accuracy(items: Sequence[Item], translations: Sequence[str]) -> Measure:
+    """The share of items whose translation holds the expected form."""
+    number = {name: place for place, name in enumerate(dict.fromkeys(item.document for item in items))}
+    rows = [[holds(item.expected, text), 1] for item, text in zip(items, translations, strict=True)]
+    owner = np.array([number[item.document] for item in items])
+    return Measure("expected form", "share", np.array(rows, dtype=float), owner, "any case, whole word")

@@ -56,7 +56,7 @@ class Score(Config):
     signature: str = ""
     details: dict[str, Any] = Field(default_factory=dict)
     rows: tuple[tuple[float, ...], ...] = ()
-    """Statistics of each unit."""
+    """Statistics of each unit that is drawn: a document, or a segment. Intervals and tests need two of them."""
 
     def measure(self) -> Measure:
         rows = np.array(self.rows, dtype=float)
@@ -73,8 +73,8 @@ class Score(Config):
     def against(self, other: Score, samples: int = SAMPLES) -> Comparison | None:
         """A paired test; None where the two have no units in common."""
         ours, theirs = self.measure(), other.measure()
-        same = (self.formula, self.parameters, len(self.rows)) == (other.formula, other.parameters, len(other.rows))
-        return compare(ours, ours.rows, theirs.rows, samples) if same and len(self.rows) else None
+        same = all(getattr(self, key) == getattr(other, key) for key in ("formula", "parameters", "signature"))
+        return compare(ours, ours.rows, theirs.rows, samples) if same and len(self.rows) == len(other.rows) else None
 
 
 class Result(Config):
@@ -94,16 +94,18 @@ class Result(Config):
     table: tuple[dict[str, Any], ...] = ()
     """Lines of a breakdown: categories, bins, shares by layer."""
     extra: dict[str, Any] = Field(default_factory=dict)
-    files: dict[str, str] = Field(default_factory=dict)
-    """What was read, relative to where the result lies: hypotheses, source and references."""
-    version: str = __version__
+    files: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """What was read, relative to where the result lies: hypotheses, and test, or source and references."""
+    version: str = ""
+    """Of fenster."""
 
     def score(self, name: str) -> Score | None:
         return next((score for score in self.scores if score.name == name), None)
 
     def write(self, path: Path) -> None:
         with atomic_text(path) as stream:
-            stream.write(self.model_dump_json(exclude_defaults=True) + "\n")
+            made = self.model_copy(update={"version": __version__})
+            stream.write(made.model_dump_json(exclude_defaults=True) + "\n")
 
     @classmethod
     def read(cls, path: Path) -> Result:
@@ -119,8 +121,14 @@ class Result(Config):
             ) from None
 
 
+def drawn(documents: int, wanted: Unit = "documents") -> Unit:
+    """What is resampled: a single document has only its segments."""
+    return wanted if documents > 1 else "segments"
+
+
 def scored(measures: Sequence[Measure], documents: int, unit: Unit, samples: int = SAMPLES) -> tuple[Score, ...]:
-    """Measures with intervals over documents or segments; `documents` is how many there are."""
+    """Measures with intervals over documents or segments; `documents` is how many there are. Measures of whole
+    documents draw those in any case."""
     found = []
     for measure in measures:
         rows = measure.by_document(documents) if unit == "documents" else measure.rows

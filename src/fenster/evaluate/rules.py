@@ -56,6 +56,8 @@ class Rules(Config):
                 raise ValueError(f"scores.{name} names {unknown[0]!r}, which is no group of words")
             if any(len(weights) != len(score.classes) for weights in score.weights.values()):
                 raise ValueError(f"scores.{name}.weights must have one number for each class")
+            if any(min(weights) < 0 or max(weights) <= 0 for weights in score.weights.values()):
+                raise ValueError(f"scores.{name}.weights must not be negative, nor all 0")
         return self
 
     @cached_property

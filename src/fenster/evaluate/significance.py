@@ -39,7 +39,9 @@ def draws(units: int, samples: int = SAMPLES, seed: int = SEED) -> npt.NDArray[n
 
 
 def interval(measure: Measure, rows: Rows, samples: int = SAMPLES, seed: int = SEED) -> Interval:
-    """Of `rows` [units, statistics], the units that are drawn."""
+    """Of `rows` [units, statistics], the units that are drawn; a single unit tells nothing."""
+    if len(rows) < 2:
+        return Interval(np.nan, np.nan)
     scores = _scores(measure, rows, samples, seed)
     known = scores[~np.isnan(scores)]
     if not len(known):
@@ -57,6 +59,8 @@ def compare(measure: Measure, ours: Rows, theirs: Rows, samples: int = SAMPLES, 
     if len(ours) != len(theirs):
         raise ValueError(f"{len(ours)} and {len(theirs)} units cannot be paired")
     true = measure.of(ours.sum(0)) - measure.of(theirs.sum(0))
+    if len(ours) < 2:
+        return Comparison(float(true), np.nan)
     sampled = _scores(measure, ours, samples, seed) - _scores(measure, theirs, samples, seed)
     sampled = sampled[~np.isnan(sampled)]
     if np.isnan(true) or not len(sampled):

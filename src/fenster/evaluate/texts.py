@@ -64,7 +64,9 @@ def read_hypotheses(path: Path, documents: Sequence[ParallelDocument]) -> tuple[
     lines = _lines(path)
     total = sum(len(document) for document in documents)
     if len(lines) != total:
-        lines = _without_breaks(lines, documents) or _unequal(path, lines, documents)
+        lines = (
+            _as_laid_out(lines, documents) or _without_breaks(lines, documents) or _unequal(path, lines, documents)
+        )
     found, at = [], 0
     for document in documents:
         found.append(tuple(lines[at : at + len(document)]))
@@ -79,8 +81,9 @@ def read_lines(
     line's document; blank lines elsewhere are empty segments."""
     paths = [*([source] if source is not None else []), *references, *([names] if names is not None else [])]
     groups: list[tuple[str, list[tuple[str, ...]]]] = []
+    lines: list[list[int]] = []
     fresh = True
-    for _, raw in parallel_lines(paths, TextFiles()):
+    for number, raw in parallel_lines(paths, TextFiles()):
         row = tuple(normalise(text) for text in raw)
         if names is not None:
             name, row = row[-1], row[:-1]
@@ -92,18 +95,25 @@ def read_lines(
             name = groups[-1][0] if groups and not fresh else str(len(groups) + 1)
         if fresh:
             groups.append((name, []))
+            lines.append([])
         groups[-1][1].append(row)
+        lines[-1].append(number)
         fresh = False
     if not groups:
         raise InputError("there is no text", path=paths[0], expected="at least one line")
-    return tuple(_document(name, rows, source is not None) for name, rows in groups)
+    return tuple(
+        _document(name, rows, source is not None, str(paths[0]), numbers)
+        for (name, rows), numbers in zip(groups, lines, strict=True)
+    )
 
 
-def _document(name: str, rows: list[tuple[str, ...]], with_source: bool) -> ParallelDocument:
+def _document(
+    name: str, rows: list[tuple[str, ...]], with_source: bool, path: str, lines: list[int]
+) -> ParallelDocument:
     sides = [Document.of(name, column) for column in zip(*rows, strict=True)]
     if not with_source:
         sides.insert(0, Document.of(name, [""] * len(rows)))
-    return ParallelDocument(sides[0], sides[1], tuple(sides[2:]))
+    return ParallelDocument(sides[0], sides[1], tuple(sides[2:]), path, lines)
 
 
 def _lines(path: Path) -> list[str]:
@@ -120,6 +130,15 @@ def _lines(path: Path) -> list[str]:
                 "not a translated segment", path=path, line=number, expected='{"target": "…", …}'
             ) from None
     return found
+
+
+def _as_laid_out(lines: list[str], documents: Sequence[ParallelDocument]) -> list[str] | None:
+    """The segments of a file whose lines are those of the test set's own file; None if that does not fit."""
+    numbers = [number for document in documents for number in document.lines]
+    if not numbers or len(numbers) != sum(map(len, documents)) or max(numbers) > len(lines):
+        return None
+    between = set(range(1, len(lines) + 1)) - set(numbers)
+    return None if any(lines[number - 1] for number in between) else [lines[number - 1] for number in numbers]
 
 
 def _without_breaks(lines: list[str], documents: Iterable[ParallelDocument]) -> list[str] | None:

@@ -27,7 +27,7 @@ DEFAULT = Path(__file__).parents[1] / "pretrained" / "en-de"
 """The model that ships with the package."""
 FORMAT_VERSION = 1
 _CONFIG, _WEIGHTS, _TOKENIZER, _CARD = "model.json", "weights.safetensors", "tokenizer.model", "README.md"
-_MOST = 15 << 20  # bytes of an exported file
+_MOST = 15_000_000  # bytes of an exported file, unless one matrix has more
 _PART = "weights-{}-of-{}.safetensors"
 
 
@@ -86,6 +86,9 @@ def save_model(
 
 def export_model(folder: Path, output: Path, card: str | None = None) -> int:
     """A model folder in 8 bits, in files that any forge takes; how many bytes it has. `card` replaces its card."""
+    ours = (_CONFIG, _TOKENIZER, _CARD)
+    if output.exists() and not all(p.name in ours or p.match("weights*.safetensors") for p in output.iterdir()):
+        raise InputError("holds other things than a model, which would be lost", path=output, fix="name a new folder")
     saved = load_model(folder)
     description = saved.description.model_copy(update={"bits": 8})
     text = card if card is not None else (folder / _CARD).read_text(encoding="utf-8")
@@ -93,8 +96,8 @@ def export_model(folder: Path, output: Path, card: str | None = None) -> int:
     return sum(path.stat().st_size for path in output.iterdir())
 
 
-def load_model(folder: Path, device: torch.device | str = "cpu") -> Saved:
-    """The model in evaluation mode on `device`, with its tokenizer."""
+def read_description(folder: Path) -> Description:
+    """What a model folder says about itself."""
     path = folder / _CONFIG
     try:
         body = json.loads(path.read_text(encoding="utf-8"))
@@ -107,7 +110,12 @@ def load_model(folder: Path, device: torch.device | str = "cpu") -> Saved:
     if not isinstance(body, dict) or body.get("format_version") != FORMAT_VERSION:
         version = body.get("format_version") if isinstance(body, dict) else None
         raise InputError(f"a model of format {version}", path=path, expected=f"format {FORMAT_VERSION}")
-    description = check(body, Description, path)
+    return check(body, Description, path)
+
+
+def load_model(folder: Path, device: torch.device | str = "cpu") -> Saved:
+    """The model in evaluation mode on `device`, with its tokenizer."""
+    description = read_description(folder)
     tokenizer = Tokenizer.load(folder / _TOKENIZER)
     if len(tokenizer) != description.vocab_size:
         raise InputError(

@@ -10,6 +10,7 @@ from fenster.errors import InputError
 from fenster.evaluate.result import Kind, Result
 
 _ATTENTION = ("sentence", "full", "lst", "window")
+_SETTINGS = ("context", "positions", "alignment", "window", "beam", "int8")
 _NAMES = {"sentence": "sentence-level", "full": "concat", "lst": "LST", "window": "window"}
 
 
@@ -20,10 +21,10 @@ class Placed:
     result: Result
     path: Path
 
-    def file(self, key: str) -> Path | None:
-        name = self.result.files.get(key)
-        found = None if name is None else self.path.parent / name
-        return found if found is not None and found.exists() else None
+    def files(self, key: str) -> list[Path]:
+        """Those of a kind, if all are still there."""
+        found = [self.path.parent / name for name in self.result.files.get(key, ())]
+        return found if all(path.exists() for path in found) else []
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,50 @@ def collect(paths: Sequence[Path]) -> Collection:
             found.update({each.resolve(): Result.read(each) for each in inside})
         else:
             found[path.resolve()] = Result.read(path)
-    placed = [Placed(result, path) for path, result in found.items()]
+    placed = _told_apart([Placed(result, path) for path, result in found.items()])
     return Collection(tuple(sorted(placed, key=lambda each: _rank(each.result))))
+
+
+def _told_apart(placed: list[Placed]) -> list[Placed]:
+    """Systems of one name with other settings get names of their own; what cannot be told apart is refused."""
+    groups: dict[tuple[str, ...], list[Placed]] = {}
+    sizes: dict[tuple[str, str], Placed] = {}
+    for each in placed:
+        result = each.result
+        key = (result.kind, result.test, result.variant, result.system.name, result.system.strategy or "")
+        groups.setdefault(key, []).append(each)
+        first = sizes.setdefault((result.kind, result.test), each)
+        if result.kind == "translation" and first.result.segments != result.segments:
+            raise InputError(
+                f"a test set called {result.test!r} of {result.segments} segments; the one in {first.path} has "
+                f"{first.result.segments}",
+                path=each.path,
+                fix="evaluate with --name, so that test sets have names of their own",
+            )
+    made = []
+    for group in groups.values():
+        differ = [key for key in _SETTINGS if len({getattr(each.result.system, key) for each in group}) > 1]
+        for each in group:
+            system = each.result.system
+            extra = ", ".join(f"{key} {getattr(system, key)}" for key in differ)
+            name = f"{system.name} ({extra})" if extra else system.name
+            made.append(Placed(_renamed(each.result, name), each.path))
+            same = [other for other in made[:-1] if _who(other.result) == _who(made[-1].result)]
+            if same:
+                raise InputError(
+                    f"the same system on the same test set as {same[0].path}",
+                    path=each.path,
+                    fix="evaluate one of them with another --title",
+                )
+    return made
+
+
+def _renamed(result: Result, name: str) -> Result:
+    return result.model_copy(update={"system": result.system.model_copy(update={"name": name})})
+
+
+def _who(result: Result) -> tuple[str, ...]:
+    return result.kind, result.test, result.variant, result.system.name, result.system.strategy or ""
 
 
 def _rank(result: Result) -> tuple[int, float, str, str]:
@@ -67,6 +110,16 @@ def context_size(context: str | None) -> float:
     if not number.isdecimal():
         return float("inf") if context else -1.0
     return float(number) * (25 if unit.startswith("sent") else 1)
+
+
+def item_sets(found: Collection) -> list[str]:
+    """Names of the item sets."""
+    return list(dict.fromkeys(str(each.result.extra.get("set")) for each in found.of("items")))
+
+
+def amount(variant: str) -> tuple[bool, str]:
+    """A key for the order of amounts of context."""
+    return variant == "all", variant.zfill(4)
 
 
 def label(result: Result) -> str:

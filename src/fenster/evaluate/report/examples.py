@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fenster.corpus import read_corpus
+from fenster.corpus import get_format, read_corpus
 from fenster.document import ParallelDocument
 from fenster.errors import InputError
 from fenster.evaluate.classes import Counter
@@ -41,7 +41,7 @@ def examples(found: Collection, rules: str, count: int) -> Iterator[Example]:
         return
     counter = Counter(loaded, make_tagger("lists", loaded.source), make_tagger("lists", loaded.target))
     for test in found.tests():
-        systems = [each for each in main_strategy(found.of("translation", test)) if each.file("hypotheses")]
+        systems = [each for each in main_strategy(found.of("translation", test)) if each.files("hypotheses")]
         if not systems:
             continue
         try:
@@ -49,9 +49,7 @@ def examples(found: Collection, rules: str, count: int) -> Iterator[Example]:
             if documents is None:
                 continue
             texts = [
-                Evaluated(documents, read_hypotheses(path, documents))
-                for each in systems
-                if (path := each.file("hypotheses")) is not None
+                Evaluated(documents, read_hypotheses(each.files("hypotheses")[0], documents)) for each in systems
             ]
         except InputError:
             continue  # the files have changed since; tables do not need them
@@ -59,10 +57,12 @@ def examples(found: Collection, rules: str, count: int) -> Iterator[Example]:
 
 
 def _documents(placed: Placed) -> tuple[ParallelDocument, ...] | None:
-    if corpus := placed.file("test"):
-        return tuple(read_corpus([corpus]))
-    source, references = placed.file("source"), placed.file("references")
-    return read_lines(source, [references]) if source and references else None
+    if corpus := placed.files("test"):
+        name = placed.result.extra.get("format")
+        return tuple(read_corpus(corpus, get_format(name) if name else None))
+    source, references = placed.files("source"), placed.files("references")
+    names = placed.files("documents")
+    return read_lines(source[0], references, *names) if source and references else None
 
 
 def _stretches(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fenster.evaluate.report.collect import Collection, label, main_strategy
+from fenster.evaluate.report.collect import Collection, amount, item_sets, label, main_strategy
 from fenster.picture import pyplot
 
 _CONTEXTS = ("sentences", "words")
@@ -40,10 +40,12 @@ def _by_context(found: Collection, plt: Any) -> Iterator[tuple[str, str, Any]]:
                 if result.system.attention == attention and (score := result.score("BLEU"))
             ]
             xs, ys, lows, highs = (np.array(column, dtype=float) for column in zip(*points, strict=True))
-            axes.errorbar(xs, ys, [ys - lows, highs - ys], fmt="o", capsize=4, label=attention)
+            errors = np.maximum(0, [ys - lows, highs - ys])
+            axes.errorbar(xs, ys, errors, fmt="o", capsize=4, label=attention)
         axes.set(xticks=range(len(labels)), xticklabels=labels, xlabel="context", ylabel="BLEU", title=test)
         axes.legend(frameon=False)
-        yield f"bleu-by-context-{test}", f"BLEU by context on {test}, with 95 % intervals over documents", figure
+        note = f"BLEU by context on {test}, with 95 % intervals over {results[0].unit}"
+        yield f"bleu-by-context-{test}", note, figure
 
 
 def _by_distance(found: Collection, plt: Any) -> Iterator[tuple[str, str, Any]]:
@@ -72,22 +74,24 @@ def _by_distance(found: Collection, plt: Any) -> Iterator[tuple[str, str, Any]]:
 
 
 def _by_given(found: Collection, plt: Any) -> Iterator[tuple[str, str, Any]]:
-    """Items by the context that was given."""
-    results = [each.result for each in found.of("items")]
-    amounts = sorted({result.variant for result in results}, key=lambda text: (text == "all", text.zfill(4)))
-    if len(amounts) < 2:
-        return
-    figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
-    for name in dict.fromkeys(result.system.name for result in results):
-        points = {
-            result.variant: score.score
-            for result in results
-            if result.system.name == name and (score := result.score("expected form"))
-        }
-        axes.plot([amounts.index(key) for key in points], list(points.values()), "o-", label=name)
-    axes.set(xticks=range(len(amounts)), xticklabels=amounts, xlabel="preceding sentences", ylabel="expected form, %")
-    axes.legend(frameon=False)
-    yield "items-by-context", "Items whose translation holds the expected form, by the sentences given", figure
+    """Items by the context that was given, a picture a set."""
+    for name in item_sets(found):
+        results = [each.result for each in found.of("items") if each.result.extra.get("set") == name]
+        amounts = sorted({result.variant for result in results}, key=amount)
+        if len(amounts) < 2:
+            continue
+        figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
+        for system in dict.fromkeys(result.system.name for result in results):
+            points = {
+                result.variant: score.score
+                for result in results
+                if result.system.name == system and (score := result.score("expected form"))
+            }
+            axes.plot([amounts.index(key) for key in points], list(points.values()), "o-", label=system)
+        axes.set(xticks=range(len(amounts)), xticklabels=amounts)
+        axes.set(xlabel="preceding sentences", ylabel="expected form, %", title=name)
+        axes.legend(frameon=False)
+        yield f"items-{name}", f"Items of {name} whose translation holds the expected form, by context given", figure
 
 
 def _heat(found: Collection, plt: Any) -> Iterator[tuple[str, str, Any]]:
@@ -108,4 +112,4 @@ def _heat(found: Collection, plt: Any) -> Iterator[tuple[str, str, Any]]:
         title = f"{label(each.result)}: segment {heat['segment'] + 1} of {heat['document']}"
         note = "mean over heads and layers; between the blue lines lies the sentence itself"
         axes.set_title(title, fontsize=8)
-        yield f"attention-{label(each.result)}", f"Cross-attention, {title}; {note}", figure
+        yield f"attention-{label(each.result)}-{each.result.test}", f"Cross-attention, {title}; {note}", figure

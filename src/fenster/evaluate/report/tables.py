@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,8 +10,9 @@ from typing import Any
 
 import yaml
 
-from fenster.evaluate.report.collect import Collection, Placed, label, main_strategy
+from fenster.evaluate.report.collect import Collection, Placed, amount, item_sets, label, main_strategy
 from fenster.evaluate.result import Result, Score
+from fenster.evaluate.significance import Comparison
 
 _PAPER: dict[str, list[dict[str, Any]]] = yaml.safe_load((Path(__file__).parent / "paper.yaml").read_text("utf-8"))
 _METRICS = ("BLEU", "d-BLEU", "TER", "chrF", "pronoun F1", "formality F1", "register consistency", "term consistency")
@@ -33,8 +35,8 @@ def tables(found: Collection) -> list[Table]:
         _final(found),
         _pronouns(found),
         *(_metrics(found, test) for test in found.tests()),
-        _contrastive(found),
-        _items(found),
+        *(_contrastive(found, test) for test in _sets(found)),
+        *(_items(found, name) for name in item_sets(found)),
         *(_counts(found, test) for test in found.tests()),
         *(_significance(group) for group in _groups(found)),
     ]
@@ -176,7 +178,8 @@ def _final(found: Collection) -> Table:
 
 def _pronouns(found: Collection) -> Table | None:
     results = main_strategy(found.of("translation"))
-    contrastive = {each.result.system.name: each.result for each in found.of("contrastive")}
+    sets = _sets(found)
+    contrastive = {each.result.system.name: each.result for each in found.of("contrastive", sets[0] if sets else "")}
     if not contrastive and not any(each.result.score("pronoun F1") for each in results):
         return None
     tests, rows = found.tests(), []
@@ -197,7 +200,7 @@ def _pronouns(found: Collection) -> Table | None:
         rows.append((name, figure(accuracy, True), *cells, *theirs, _number(paper, "formality")))
     columns = (
         "system",
-        "contrastive accuracy",
+        f"contrastive accuracy, {sets[0]}" if sets else "contrastive accuracy",
         *(f"{test}: pronoun / formality F1" for test in tests),
         "paper NEWS: acc. / pronoun F1",
         "paper OS: acc. / pronoun F1",
@@ -218,16 +221,13 @@ def _metrics(found: Collection, test: str) -> Table:
         for score in [found.of("translation", test)[0].result.score(name)]
         if score is not None and score.details.get("reference") is not None
     ]
-    note = "95 % intervals, resampling documents." + (
-        f" Of the reference itself: {', '.join(reference)}." if reference else ""
-    )
+    note = f"95 % intervals, resampling {found.of('translation', test)[0].result.unit}."
+    note += f" Of the reference itself: {', '.join(reference)}." if reference else ""
     return Table(f"All metrics, {test}", ("system", "search", *_METRICS), tuple(rows), note)
 
 
-def _contrastive(found: Collection) -> Table | None:
-    results = [each.result for each in found.of("contrastive")]
-    if not results:
-        return None
+def _contrastive(found: Collection, test: str) -> Table:
+    results = [each.result for each in found.of("contrastive", test)]
     names = list(dict.fromkeys((line["kind"], line["name"]) for result in results for line in result.table))
     rows = []
     for kind, name in names:
@@ -238,25 +238,21 @@ def _contrastive(found: Collection) -> Table | None:
             line = next((each for each in result.table if (each["kind"], each["name"]) == (kind, name)), None)
             cells.append("–" if line is None else f"{100 * line['right'] / line['total']:.1f} of {line['total']:,}")
         rows.append((kind, name, *cells))
-    return Table("Contrastive accuracy by kind", ("", "", *(label(result) for result in results)), tuple(rows))
+    columns = ("", "", *(label(result) for result in results))
+    return Table(f"Contrastive accuracy by kind, {test}", columns, tuple(rows))
 
 
-def _items(found: Collection) -> Table | None:
-    results = found.of("items")
-    if not results:
-        return None
-    amounts = sorted({each.result.variant for each in results}, key=lambda text: (text == "all", text.zfill(4)))
+def _items(found: Collection, name: str) -> Table:
+    results = [each.result for each in found.of("items") if str(each.result.extra.get("set")) == name]
+    amounts = sorted({result.variant for result in results}, key=amount)
     rows = []
-    for name in _systems(results):
+    for system in dict.fromkeys(result.system.name for result in results):
+        of_system = {result.variant: result for result in results if result.system.name == system}
         for metric in ("expected form", "formality F1"):
-            of_system = {each.result.variant: each.result for each in results if each.result.system.name == name}
-            cells = [
-                figure(of_system[amount].score(metric), True) if amount in of_system else "–" for amount in amounts
-            ]
-            rows.append((name, metric, *cells))
-    columns = ("system", "metric", *(f"{amount} preceding" for amount in amounts))
-    sets = ", ".join(dict.fromkeys(str(each.result.extra.get("set", each.result.test)) for each in results))
-    return Table("Items in context, by the sentences given before them", columns, tuple(rows), sets)
+            cells = [figure(of_system[each].score(metric), True) if each in of_system else "–" for each in amounts]
+            rows.append((system, metric, *cells))
+    columns = ("system", "metric", *(f"{each} preceding" for each in amounts))
+    return Table(f"Items in context, by the sentences given before them: {name}", columns, tuple(rows))
 
 
 def _counts(found: Collection, test: str) -> Table | None:
@@ -270,6 +266,12 @@ def _counts(found: Collection, test: str) -> Table | None:
             rows.append((name, label_, f"{counted[0][1]['reference'][label_]:,}", *ours))
     columns = ("score", "class", "reference", *(label(result) for result in results))
     return Table(f"Table 8: forms counted, {test}", columns, tuple(rows)) if rows else None
+
+
+def _difference(found: Comparison | None) -> str:
+    if found is None or math.isnan(found.difference):
+        return "–"
+    return f"{found.difference:+.1f}" + ("" if math.isnan(found.p) else f" (p = {found.p:.3f})")
 
 
 def _groups(found: Collection) -> list[list[Result]]:
@@ -290,11 +292,16 @@ def _significance(results: list[Result]) -> Table:
         for name in names:
             ours, theirs = other.score(name), base.score(name)
             paired = ours.against(theirs) if ours and theirs and other.names == base.names else None
-            cells.append("–" if paired is None else f"{paired.difference:+.1f} (p = {paired.p:.3f})")
+            cells.append(_difference(paired))
         rows.append((label(other), other.system.strategy or "–", *cells))
     title = f"Difference to {label(base)}, {base.test}"
     note = f"Paired bootstrap over {len(base.names) or base.segments} {base.unit}."
     return Table(title, ("system", "search", *names), tuple(rows), note)
+
+
+def _sets(found: Collection) -> list[str]:
+    """Contrastive test sets."""
+    return list(dict.fromkeys(each.result.test for each in found.of("contrastive")))
 
 
 def _systems(results: Iterable[Placed]) -> Sequence[str]:
