@@ -96,8 +96,8 @@ class Output:
 
 
 def stamp(text: object, folder: Path, settings: dict[str, Any]) -> str:
-    """A hash of everything that a translation depends on: text, settings, and the model itself."""
-    model = [file_sha256(path) for path in sorted(folder.iterdir()) if path.is_file()]
+    """A hash of everything that a translation depends on: text, settings, and the model itself (not its card)."""
+    model = [file_sha256(path) for path in sorted(folder.iterdir()) if path.is_file() and path.suffix != ".md"]
     return hashlib.sha256(json.dumps([text, settings, model], sort_keys=True, default=str).encode()).hexdigest()
 
 
