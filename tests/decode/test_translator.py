@@ -1,6 +1,7 @@
 """Documents in, documents out: nothing lost, strategies as the paper defines them."""
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -25,7 +26,7 @@ from fenster.errors import ConfigError
 from fenster.model.packed import Packed
 from fenster.model.saved import Saved
 from fenster.shards import Prepared
-from fenster.tokenize import EOS_ID
+from fenster.tokenize import BOS_ID, EOS_ID, SEP_ID
 from tests.decode.conftest import make_saved
 
 DOCUMENTS = [generated.pair.source for generated in generate(3, seed=11)]
@@ -241,3 +242,32 @@ def test_repair_begins_documents_once(toy: Prepared) -> None:
     assert result.misaligned > 1 and len(result.segments) == len(DOCUMENTS[0])
     first = toy.tokenizer.encode_each(DOCUMENTS[0].texts[:1])[0]
     assert all(np.array_equal(job.source[0], first) == job.bod for job in seen)
+
+
+def test_focus_keeps_to_the_sentence_being_translated(toy: Prepared) -> None:
+    """With it, what other source sentences say to cross-attention does not matter; without, it does."""
+    saved = make_saved(toy, "window")
+    model = saved.model
+    sentences = [saved.tokenizer.encode_each([text])[0] for text in ("Hi, Anna.", "Are you tired?", "It is old.")]
+    source = Packed.of_sentences([[len(each) + 1 for each in sentences]], "cpu", [0])
+    target = Packed.of_sentences([[4, 1]], "cpu", [0])  # one sentence is translated, the second comes
+    memory = torch.randn(int(source.offsets[-1]), model.config.width, dtype=torch.float64)
+    other = memory.clone()
+    other[source.sentence != 1] += 1  # all but the second source sentence
+    inputs = torch.tensor([BOS_ID, 7, 8, 9, SEP_ID])
+    found = {}
+    for focus in (False, True):
+        for name, states in (("plain", memory), ("changed", other)):
+            _, state = model.fill(inputs, target, memory, source, focus=focus)
+            fixed = tuple(
+                model.variant.cross_state(*layer.cross.remember(states), source, focus) for layer in model._layers()
+            )
+            hidden, _ = model.step(torch.tensor([11]), replace(state, sources=fixed))
+            found[focus, name] = hidden
+    assert not torch.allclose(found[False, "plain"], found[False, "changed"])
+    torch.testing.assert_close(found[True, "plain"], found[True, "changed"])
+
+
+def test_focus_is_for_windows(toy: Prepared) -> None:
+    with pytest.raises(ConfigError, match="focus is for window attention"):
+        Translator(make_saved(toy, "concat"), DecodeConfig(focus=True))

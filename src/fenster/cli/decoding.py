@@ -36,6 +36,8 @@ class Decoding:
     "Sequential decoding: following source sentences that the model may see."
     alignment: str | None = None
     "Around which source token windows lie; the model's own if left out."
+    focus: bool | None = None
+    "Windows of cross-attention end with the sentence being translated (beyond the paper); as the model says."
     int8: bool | None = None
     "8-bit weights: several times faster on a CPU, a little less exact; the default for models exported in 8 bits."
     lanes: int = 32
@@ -54,6 +56,7 @@ class Decoding:
             "count": self.count,
             "lookahead": self.lookahead,
             "alignment": self.alignment,
+            "focus": self.focus,
             "int8": self.int8,
             "lanes": self.lanes,
         }
@@ -100,6 +103,7 @@ def described(saved: Saved, config: DecodeConfig | None = None, strategy: str | 
     window = model.attention if model.attention.kind == "window" else None
     sentences = {"sentence": "0 sent.", "adjacent": f"{getattr(context, 'k', '')} sent."}
     limit = getattr(context, "limit", None)
+    focus = saved.model.focus if config is None or config.focus is None else config.focus
     alignment = (config and config.alignment) or (window and window.decoding_alignment)
     return System(
         name=description.system,
@@ -109,6 +113,7 @@ def described(saved: Saved, config: DecodeConfig | None = None, strategy: str | 
         alignment=alignment or None,
         window=window and window.window,
         strategy=strategy,
+        focus=None if window is None else focus,
         beam=config and config.beam,
         int8=None if config is None else saved.model.projection is not None,
         training=description.training,

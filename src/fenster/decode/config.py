@@ -29,6 +29,9 @@ class DecodeConfig(Config):
     """Sequential decoding: following source sentences that the model may see (beyond the paper)."""
     alignment: str | None = None
     """Instead of the model's decoding alignment."""
+    focus: bool | None = None
+    """Whether windows in cross-attention end with the sentence being translated (beyond the paper); if left out, as
+    the model says."""
     length_ratio: float = Field(default=1.5, gt=0)
     length_extra: int = Field(default=20, ge=0)
     """A translation has at most length_ratio * source tokens + length_extra; one that reaches it is flagged."""

@@ -36,7 +36,13 @@ class Job:
 
 
 def run(
-    model: Transformer, jobs: Sequence[Job], *, beam: int, normalisation: float, alignment: str | None
+    model: Transformer,
+    jobs: Sequence[Job],
+    *,
+    beam: int,
+    normalisation: float,
+    alignment: str | None,
+    focus: bool | None = None,
 ) -> list[list[Hypothesis]]:
     """The best hypotheses of each job, best first."""
     device = model.embedding.weight.device
@@ -74,6 +80,7 @@ def run(
             memory,
             source,
             None if alignment is None else model.alignment(alignment),
+            focus,
         )
         limits = [job.limits for job in jobs]
         return search(model, hidden, state, limits, beam=beam, normalisation=normalisation)

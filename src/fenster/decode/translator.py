@@ -43,6 +43,8 @@ class Translator:
         fit = [name for name, kind in ALIGNMENTS.items() if not kind.needs_length]
         if alignment is not None and alignment not in fit:
             raise ConfigError(f"no alignment for decoding is called {alignment!r}", expected=", ".join(fit))
+        if self.config.focus and self.model.config.attention.kind != "window":
+            raise ConfigError("focus is for window attention", fix="leave it out")
 
     @classmethod
     def load(cls, folder: Path | str, config: DecodeConfig | None = None, device: str = "auto") -> Translator:
@@ -248,7 +250,14 @@ class Translator:
 
     def _run(self, jobs: list[Job]) -> list[list[Hypothesis]]:
         config = self.config
-        return run(self.model, jobs, beam=config.beam, normalisation=config.normalisation, alignment=config.alignment)
+        return run(
+            self.model,
+            jobs,
+            beam=config.beam,
+            normalisation=config.normalisation,
+            alignment=config.alignment,
+            focus=config.focus,
+        )
 
     def _most(self, sentence: Ids) -> int:
         return math.ceil(self.config.length_ratio * len(sentence)) + self.config.length_extra

@@ -36,6 +36,8 @@ class System(Config):
     alignment: str | None = None
     """Of windows, in decoding."""
     window: int | None = None
+    focus: bool | None = None
+    """Whether windows end with the sentence being translated, in decoding."""
     strategy: str | None = None
     """sentence, full-segment or sequential."""
     beam: int | None = None

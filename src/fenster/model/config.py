@@ -39,6 +39,9 @@ class WindowConfig(Config):
     """Around which source token a target token looks, in training and scoring."""
     decoding_alignment: str = "sent-align"
     """The same in decoding, where the target's length is not known."""
+    decoding_focus: bool = False
+    """In decoding, let cross-attention see only the sentence being translated, of what its window holds (beyond the
+    paper): a model trained with the linear alignment then cannot fall a sentence behind."""
 
     @field_validator("alignment", "decoding_alignment")
     @classmethod

@@ -188,12 +188,14 @@ class WholeSource(CrossState):
 
 @dataclass(frozen=True)
 class SourceWindow(CrossState):
-    """The source tokens within `window` of the aligned place: a slice for each hypothesis."""
+    """The source tokens within `window` of the aligned place: a slice for each hypothesis. With `focus`, of these
+    only those of the sentence being translated, where there are any."""
 
     k: Tensor  # [S, H, D], packed
     v: Tensor
     source: Packed
     window: int
+    focus: bool = False
 
     def view(self, now: Moment) -> View:
         begin, end = self.source.offsets[now.sequence], self.source.offsets[now.sequence + 1]
@@ -202,6 +204,9 @@ class SourceWindow(CrossState):
         index = (begin + now.center)[:, None] + offset
         allowed = (index >= begin[:, None]) & (index < end[:, None])
         index = index.clamp(0, len(self.k) - 1)
+        if self.focus:
+            own = allowed & (self.source.sentence[index] == now.sentence[:, None])
+            allowed = torch.where(own.any(1, keepdim=True), own, allowed)
         # Rows of a table: far faster on a CPU than indexing with [N, M] indices.
         k, v = (
             F.embedding(index, x.flatten(1)).view(*index.shape, *x.shape[1:]).transpose(1, 2)

@@ -98,6 +98,11 @@ class Transformer(nn.Module):
         attention = self.config.attention
         return self.alignment(attention.decoding_alignment if attention.kind == "window" else "one-to-one")
 
+    @property
+    def focus(self) -> bool:
+        attention = self.config.attention
+        return attention.kind == "window" and attention.decoding_focus
+
     def patterns(self, source: Packed, target: Packed, center: Tensor) -> Patterns:
         """What every module may attend to in this batch, cross-attention around `center` [T]; used by all layers."""
         variant = self.variant
@@ -164,19 +169,26 @@ class Transformer(nn.Module):
         sequence `follows[n]` (by default `sequence[n]`, one target a source).
         """
         layers = tuple(self.variant.self_state() for _ in self.decoder)
-        sources = tuple(self.variant.cross_state(*layer.cross.remember(memory), source) for layer in self._layers())
+        sources = self._sources(memory, source, False)
         steps = (alignment or self.decoding_alignment()).begin(source, sequence, target, follows)
         return DecoderState(layers, sources, steps)
 
     @torch.no_grad()
     def fill(
-        self, inputs: Tensor, target: Packed, memory: Tensor, source: Packed, alignment: Alignment | None = None
+        self,
+        inputs: Tensor,
+        target: Packed,
+        memory: Tensor,
+        source: Packed,
+        alignment: Alignment | None = None,
+        focus: bool | None = None,
     ) -> tuple[Tensor, DecoderState]:
         """(hidden [B, width] that predicts each sequence's next token, state) after the decoder inputs `inputs` [T].
 
         What `begin` and one `step` for each input would give, at once: BOS (or whatever stands before the first place
         of `target`), then the tokens that are given. Target sequence b translates source sequence b; the last place
-        of `target` is that of the token to come.
+        of `target` is that of the token to come. `focus` says whether windows of the tokens to come end with the
+        sentence being translated; if left out, the model's own setting.
         """
         alignment = alignment or self.decoding_alignment()
         patterns = self.patterns(source, target, alignment.prefix(source, target))
@@ -189,7 +201,7 @@ class Transformer(nn.Module):
         sequence = torch.arange(target.sequences, device=inputs.device)
         inner = (target.position - target.starts[target.owner, target.sentence])[last]
         steps = Steps(alignment, source, None, sequence, sequence, target.place[last], target.sentence[last], inner)
-        sources = tuple(self.variant.cross_state(*layer.cross.remember(memory), source) for layer in self._layers())
+        sources = self._sources(memory, source, self.focus if focus is None else focus)
         return self.decoder_norm(x[last]), DecoderState(tuple(layers), sources, steps, width=1)
 
     @torch.no_grad()
@@ -212,6 +224,10 @@ class Transformer(nn.Module):
         else:
             out = layer(*inputs)
         return out
+
+    def _sources(self, memory: Tensor, source: Packed, focus: bool) -> tuple[CrossState, ...]:
+        remembered = (layer.cross.remember(memory) for layer in self._layers())
+        return tuple(self.variant.cross_state(k, v, source, focus) for k, v in remembered)
 
     def _layers(self) -> list[DecoderLayer]:
         return [layer for layer in self.decoder if isinstance(layer, DecoderLayer)]

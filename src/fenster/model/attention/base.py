@@ -46,5 +46,6 @@ class Variant(ABC):
         """An empty decode-time state for one decoder layer's self-attention."""
 
     @abstractmethod
-    def cross_state(self, k: Tensor, v: Tensor, source: Packed) -> CrossState:
-        """The decode-time state of one layer's cross-attention over source keys and values [S, H, D]."""
+    def cross_state(self, k: Tensor, v: Tensor, source: Packed, focus: bool) -> CrossState:
+        """The decode-time state of one layer's cross-attention over source keys and values [S, H, D]. With `focus` a
+        window ends where the sentence being translated does; variants without windows do not look at it."""

@@ -23,5 +23,5 @@ class Full(Variant):
     def self_state(self) -> SelfState:
         return Growing()
 
-    def cross_state(self, k: Tensor, v: Tensor, source: Packed) -> CrossState:
+    def cross_state(self, k: Tensor, v: Tensor, source: Packed, focus: bool) -> CrossState:
         return WholeSource.of(k, v, source)

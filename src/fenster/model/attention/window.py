@@ -26,5 +26,5 @@ class Window(Variant):
     def self_state(self) -> SelfState:
         return Ring(self.window + 1)
 
-    def cross_state(self, k: Tensor, v: Tensor, source: Packed) -> CrossState:
-        return SourceWindow(k, v, source, self.window)
+    def cross_state(self, k: Tensor, v: Tensor, source: Packed, focus: bool) -> CrossState:
+        return SourceWindow(k, v, source, self.window, focus)
