@@ -11,7 +11,8 @@ from cyclopts.validators import Number
 from rich.table import Table
 
 from fenster.cli.decoding import Decoding, described, model_folder, suited
-from fenster.cli.evaluate import Counting, hypotheses_path, keep, show, translated
+from fenster.cli.evaluate import hypotheses_path, keep, show, translated
+from fenster.cli.test_set import Counting
 from fenster.corpus.contrapro import ContrastiveItem, Documents, read_items
 from fenster.corpus.files import TextFiles, atomic_text
 from fenster.document import Document, ParallelDocument
@@ -147,7 +148,7 @@ def contrapro(
 
 def _translate(
     items: list[ContrastiveItem],
-    scored_: Result,
+    first: Result,
     folder: Path,
     decoding: Decoding,
     device: str,
@@ -167,9 +168,9 @@ def _translate(
         Item(item.document.id, (), pair.source.texts[item.index], pair.target.texts[item.index], "")
         for item, pair in zip(items, documents, strict=True)
     ]
-    who = who.model_copy(update={"name": scored_.system.name})
-    result = evaluate(evaluated(alone, lines), who, scored_.test, counting.options)
-    result = result.model_copy(update={"extra": faults | scored_.extra})
+    who = who.model_copy(update={"name": first.system.name})
+    result = evaluate(evaluated(alone, lines), who, first.test, counting.options)
+    result = result.model_copy(update={"extra": faults | first.extra})
     assert output is not None
     keep(result, output.with_name(output.name.removesuffix(".json") + ".translated.json"), {"hypotheses": [path]})
     show(result)

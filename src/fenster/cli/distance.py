@@ -11,7 +11,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from fenster.cli.decoding import described, model_folder
-from fenster.cli.evaluate import Counting, TestSet, keep
+from fenster.cli.evaluate import keep
+from fenster.cli.test_set import Counting, TestSet
 from fenster.errors import ConfigError, InputError
 from fenster.evaluate.distance import bins, generated, read_decisions, registers
 from fenster.evaluate.result import Result, System

@@ -5,106 +5,28 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
-from cyclopts.validators import Number
 from rich.markup import escape
 from rich.table import Table
 
-from fenster.cli.convert import FormatName, stream
 from fenster.cli.decoding import Decoding, described, model_folder
 from fenster.cli.output import Output, Segment, stamp
+from fenster.cli.test_set import Counting, TestSet
 from fenster.document import ParallelDocument
 from fenster.errors import ConfigError
-from fenster.evaluate.evaluation import Options
 from fenster.evaluate.evaluation import evaluate as evaluated
 from fenster.evaluate.result import Result, Score, System, drawn
-from fenster.evaluate.texts import Evaluated, read_hypotheses, read_lines
+from fenster.evaluate.texts import Evaluated, read_hypotheses
 from fenster.progress import bar, wide_console
 from fenster.progress import console as stderr
 
 if TYPE_CHECKING:
     from fenster.decode.result import Translated
     from fenster.decode.translator import Translator
-
-Paths = Annotated[list[Path] | None, Parameter(consume_multiple=True, negative="")]
-
-
-@Parameter(name="*")
-@dataclass(frozen=True)
-class TestSet:
-    """The test set, in one of two ways."""
-
-    test: Paths = None
-    "A parallel corpus in any format that `fenster data formats` lists."
-    format: FormatName = None
-    "Of --test; guessed from the names if left out."
-    src: Path | None = None
-    "Instead of --test: source lines. Without them, metrics that need the source are left out."
-    ref: Paths = None
-    "Reference lines; several files are several references."
-    docs: Path | None = None
-    "The document of each line; otherwise lines that are blank in all files end documents."
-    name: str | None = None
-    "Of the test set, in tables; from the files' names if left out."
-
-    @property
-    def files(self) -> dict[str, list[Path]]:
-        """For a result to name."""
-        given = {
-            "test": self.test,
-            "source": self.src and [self.src],
-            "references": self.ref,
-            "documents": self.docs and [self.docs],
-        }
-        return {key: paths for key, paths in given.items() if paths}
-
-    def read(self) -> tuple[tuple[ParallelDocument, ...], bool, str]:
-        """(documents, whether the source is known, name)"""
-        if (self.test is None) == (self.ref is None):
-            raise ConfigError("which test set?", expected="--test CORPUS, or --ref FILE (with --src FILE)")
-        if self.ref is not None:
-            name = self.name or self.ref[0].name.split(".")[0]
-            return read_lines(self.src, self.ref, self.docs), self.src is not None, name
-        assert self.test is not None
-        if self.src is not None or self.docs is not None:
-            raise ConfigError("--src and --docs go with --ref, not with --test")
-        name = self.name or set_name(self.test[0])
-        return tuple(stream(self.test, self.format, "reading")), True, name
-
-
-def set_name(path: Path) -> str:
-    """A test set's name from its file's: the folder too, since files of many sets are called `test`."""
-    stem = re.sub(r"(\.(tsv|jsonl?|sgml?|xml))?(\.(xz|gz))?$", "", path.name)
-    folder = path.resolve().parent.name
-    return f"{folder}/{stem}" if folder else stem
-
-
-@Parameter(name="*")
-@dataclass(frozen=True)
-class Counting:
-    """How pronouns and registers are counted, and what is drawn in significance tests."""
-
-    rules: str = "en-de"
-    "Word lists and rules: en-de, en-de-mended, a YAML file like those, or none."
-    tagger: Literal["hanta", "lists", "spacy"] = "hanta"
-    "hanta (offline), spacy (the paper's; an extra), lists (no part-of-speech filter)."
-    lowercase: Annotated[bool, Parameter(negative="")] = False
-    "Lower-case all text before pronouns are counted, as the published code's command line does."
-    resample: Literal["documents", "segments"] = "documents"
-    "What confidence intervals draw."
-    samples: Annotated[int, Parameter(validator=Number(gte=1))] = 1000
-    "How often."
-
-    @property
-    def options(self) -> Options:
-        rules = None if self.rules == "none" else self.rules
-        return Options(rules, self.tagger, self.lowercase, self.resample, self.samples)
 
 
 def evaluate(

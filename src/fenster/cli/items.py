@@ -9,7 +9,8 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from fenster.cli.decoding import Decoding, model_folder, suited
-from fenster.cli.evaluate import Counting, keep, show, translated
+from fenster.cli.evaluate import keep, show, translated
+from fenster.cli.test_set import Counting
 from fenster.document import Document, ParallelDocument
 from fenster.errors import ConfigError
 from fenster.evaluate.classes import class_scores

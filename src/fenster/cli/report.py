@@ -44,7 +44,11 @@ def report(
     if output.suffix == ".md":
         raise ConfigError("the page is HTML; Markdown is written beside it", path=output, fix="name it .html")
     found = collect(results)
+
+    def say(text: str) -> None:
+        stderr.print(text, highlight=False, markup=False)
+
     if pyplot() is None:
-        stderr.print("no pictures: matplotlib is not installed (pip install 'fenster[plot]')", highlight=False)
-    for path in write_report(found, output, title=title, rules=rules, examples_each=examples):
+        say("no pictures: matplotlib is not installed (pip install 'fenster[plot]')")
+    for path in write_report(found, output, title=title, rules=rules, examples_each=examples, say=say):
         print(f"-> {path}")

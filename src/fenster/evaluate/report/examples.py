@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,26 +34,28 @@ class Example:
     rows: tuple[tuple[Marked, ...], ...]
 
 
-def examples(found: Collection, rules: str, count: int) -> Iterator[Example]:
-    """The stretches in which systems differ most in register, `count` of each test set whose files are there."""
+def examples(found: Collection, rules: str, count: int, say: Callable[[str], None]) -> Iterator[Example]:
+    """The stretches in which systems differ most in register, `count` of each test set whose files are there; `say`
+    hears why there are none of a set."""
     loaded = load_rules(rules)
     if _SCORE not in loaded.scores:
-        return
+        return say(f"no examples: the rules have no score called {_SCORE}")
     counter = Counter(loaded, make_tagger("lists", loaded.source), make_tagger("lists", loaded.target))
-    for test in found.tests():
+    for test in found.tests() if count else ():
         systems = [each for each in main_strategy(found.of("translation", test)) if each.files("hypotheses")]
-        if not systems:
-            continue
         try:
-            documents = _documents(systems[0])
+            documents = _documents(systems[0]) if systems else None
             if documents is None:
+                say(f"no examples of {test}: its translations or its test set are not there")
                 continue
             texts = [
                 Evaluated(documents, read_hypotheses(each.files("hypotheses")[0], documents)) for each in systems
             ]
-        except InputError:
-            continue  # the files have changed since; tables do not need them
+        except InputError as error:
+            say(f"no examples of {test}: {error.what}")
+            continue
         yield from _stretches(test, texts, [label(each.result) for each in systems], counter, count)
+    return None
 
 
 def _documents(placed: Placed) -> tuple[ParallelDocument, ...] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
 
@@ -35,9 +35,12 @@ td { white-space: nowrap; }
 """
 
 
-def write_report(found: Collection, output: Path, *, title: str, rules: str, examples_each: int) -> list[Path]:
-    """Write OUTPUT (HTML), the same with .md, and pictures in a folder beside it for the latter."""
-    shown, chosen = tables(found), list(examples(found, rules, examples_each))
+def write_report(
+    found: Collection, output: Path, *, title: str, rules: str, examples_each: int, say: Callable[[str], None]
+) -> list[Path]:
+    """Write OUTPUT (HTML), the same with .md, and pictures in a folder beside it for the latter. `say` hears what had
+    to be left out."""
+    shown, chosen = tables(found), list(examples(found, rules, examples_each, say))
     pictures: list[tuple[str, str, bytes]] = []
     for name, caption, figure in plots(found):
         buffer = io.BytesIO()

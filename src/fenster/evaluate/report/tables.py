@@ -261,9 +261,9 @@ def _counts(found: Collection, test: str) -> Table | None:
     rows = []
     for name in ("pronoun F1", "formality F1"):
         counted = [(result, score.details["counts"]) for result in results if (score := result.score(name))]
-        for label_ in counted[0][1]["reference"] if counted else ():
-            ours = (f"{counts['hypothesis'][label_]:,}" for _, counts in counted)
-            rows.append((name, label_, f"{counted[0][1]['reference'][label_]:,}", *ours))
+        for form in counted[0][1]["reference"] if counted else ():
+            ours = (f"{counts['hypothesis'][form]:,}" for _, counts in counted)
+            rows.append((name, form, f"{counted[0][1]['reference'][form]:,}", *ours))
     columns = ("score", "class", "reference", *(label(result) for result in results))
     return Table(f"Table 8: forms counted, {test}", columns, tuple(rows)) if rows else None
 
