@@ -136,6 +136,13 @@ def test_systems_of_one_name_are_told_apart_by_their_settings(tmp_path: Path) ->
         collect([tmp_path])
 
 
+def test_the_paper_has_no_figures_for_what_it_did_not_do(tmp_path: Path) -> None:
+    """A document-level model that decodes single sentences is none of its systems."""
+    result(WINDOW | {"strategy": "sentence"}, [1, 2]).write(tmp_path / "0.json")
+    (final,) = (table for table in tables(collect([tmp_path])) if table.title.startswith("Table 5"))
+    assert final.rows[0][-3:] == ("–", "–", "–")
+
+
 def test_test_sets_of_one_name_are_refused(tmp_path: Path) -> None:
     for number, segments in enumerate((10, 20)):
         result(SENTENCE | {"name": f"s{number}"}, [1, 2], segments=segments).write(tmp_path / f"{number}.json")

@@ -53,8 +53,10 @@ def figure(score: Score | None, interval: bool = False) -> str:
 
 
 def _paper(table: str, result: Result, *keys: str) -> dict[str, Any]:
-    """The paper's row for the same kind of system; empty if it has none."""
+    """The paper's row for the same kind of system; empty if it has none (or none that decodes single sentences)."""
     system = result.system.model_dump()
+    if system["strategy"] == "sentence" != system["attention"]:
+        return {}
     for row in _PAPER[table]:
         if all(row.get(key) == system.get(key) for key in keys):
             return row
