@@ -67,6 +67,8 @@ def test_a_run_leaves_a_whole_record(settings: dict[str, Any], toy: Prepared) ->
     assert folder.curve.stat().st_size > 1000
     saved = load_model(folder.model)
     assert saved.description.training["valid_perplexity"] == min(e["perplexity"] for e in folder.entries("valid"))
+    told = saved.description.training
+    assert "folder" not in told["data"] and not {"data", "output"} & told["config"].keys(), "folders of this machine"
     card = (folder.model / "README.md").read_text()
     assert "Made up." in card and "CC0" in card and "window attention, w = 6" in card
     assert not list(outcome.folder.glob("**/.*partial*"))

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 # Imports that bring torch stand inside the functions: the rest of the command line must not wait for it.
 
 
+_TRAINING = ("update", "valid_perplexity", "pairs", "target_tokens")  # what results tell of a model's training
+
+
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Decoding:
@@ -116,5 +119,5 @@ def described(saved: Saved, config: DecodeConfig | None = None, strategy: str | 
         focus=None if window is None else focus,
         beam=config and config.beam,
         int8=None if config is None else saved.model.projection is not None,
-        training=description.training,
+        training={key: description.training[key] for key in _TRAINING if key in description.training},
     )

@@ -136,9 +136,10 @@ class Models:
             "pairs": train.sentences,
             "documents": train.documents,
             "target_tokens": train.target_tokens,
-            "data": self.data_record(),
+            # Without folders of this machine: a model is passed on, its run is not.
+            "data": {key: value for key, value in self.data_record().items() if key != "folder"},
             "versions": versions(),
-            "config": config.model_dump(mode="json"),
+            "config": config.model_dump(mode="json", exclude={"data", "output"}),
         }
         description = Description(
             model=config.model,
