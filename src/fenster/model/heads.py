@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fenster.model.compute import attend
+from fenster.model.initial import start
 from fenster.model.pattern import Pattern, Relative
 from fenster.model.probe import Spot
 from fenster.model.state import CrossState, Moment, SelfState, View
@@ -23,8 +24,7 @@ class Heads(nn.Module):
         super().__init__()
         self.heads, self.compute = heads, compute
         self.out = nn.Linear(branches * width, width)
-        nn.init.xavier_uniform_(self.out.weight)
-        nn.init.zeros_(self.out.bias)
+        start(self.out, width)
         if reach is None:
             self.table = None
         else:
@@ -112,9 +112,7 @@ class CrossHeads(Heads):
 
 
 def _projection(width: int, parts: int) -> nn.Linear:
-    """Several square maps in one, each initialised as a matrix of its own (as fairseq does)."""
+    """Several square maps in one."""
     linear = nn.Linear(width, parts * width)
-    for part in linear.weight.chunk(parts):
-        nn.init.xavier_uniform_(part, gain=2**-0.5)
-    nn.init.zeros_(linear.bias)
+    start(linear, width)
     return linear

@@ -14,6 +14,7 @@ from fenster.model.attention import Patterns, Variant
 from fenster.model.config import ModelConfig
 from fenster.model.dropout import Dropout
 from fenster.model.heads import CrossHeads, SelfHeads
+from fenster.model.initial import start
 from fenster.model.probe import Spot
 from fenster.model.state import CrossState, Moment, SelfState
 
@@ -48,8 +49,7 @@ class FeedForward(nn.Module):
         self.up, self.down = nn.Linear(config.width, config.ffn), nn.Linear(config.ffn, config.width)
         self.dropout = Dropout(config.activation_dropout)
         for linear in (self.up, self.down):
-            nn.init.xavier_uniform_(linear.weight)
-            nn.init.zeros_(linear.bias)
+            start(linear, config.width)
 
     def forward(self, x: Tensor) -> Tensor:
         seed = fused.seed(x) if fused.available(x) else None  # drawn here, so that it is the same again

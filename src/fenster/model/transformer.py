@@ -20,6 +20,7 @@ from fenster.model.attention import Patterns, make_variant
 from fenster.model.compute import make_ready
 from fenster.model.config import Checkpointing, ModelConfig
 from fenster.model.dropout import Dropout
+from fenster.model.initial import start
 from fenster.model.layers import DecoderLayer, EncoderLayer
 from fenster.model.packed import Packed
 from fenster.model.position import sinusoids
@@ -62,9 +63,7 @@ class Transformer(nn.Module):
         self.config, self.ratio = config, ratio
         self.variant = make_variant(config.attention)
         self.embedding = nn.Embedding(vocab_size, config.width, padding_idx=PAD_ID)
-        nn.init.normal_(self.embedding.weight, std=config.width**-0.5)
-        with torch.no_grad():
-            self.embedding.weight[PAD_ID].zero_()
+        start(self.embedding, config.width)
         self.projection: nn.Module | None = None
         """Of hidden states to logits, where that is not the embedding itself (quantised models)."""
         self.dropout = Dropout(config.dropout)

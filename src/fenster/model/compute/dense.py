@@ -48,6 +48,8 @@ def _mask(pattern: Pattern) -> Tensor:
     return (mask | (padding & (j == 0))).unsqueeze(1)
 
 
+# Not compiled: with dynamic shapes PyTorch 2.11 keeps the strides of the first batch's index for the backward pass.
+@torch.compiler.disable  # type: ignore[untyped-decorator]
 def _relative_bias(q: Tensor, relative: Relative, queries: Packed, keys: Packed) -> Tensor:
     term: Tensor = torch.einsum("bhtd,rhd->bhtr", q, relative.table.to(q.dtype)) * q.shape[-1] ** -0.5
     device = q.device
