@@ -128,6 +128,18 @@ def test_documents_side_by_side_are_what_each_is_alone(saved: Saved) -> None:
     assert [len(t.segments) for t in together[3:]] == [0, 2]
 
 
+@pytest.mark.parametrize("strategy", [s for s in STRATEGIES if s["strategy"] != "sequential"])
+@pytest.mark.parametrize("lanes", [3, 40])
+def test_blocks_of_several_documents_are_what_each_is_alone(saved: Saved, lanes: int, strategy: Any) -> None:
+    way = translator(saved, lanes=lanes, **strategy)
+    documents = [Document.of("empty", []), *DOCUMENTS, Document.of("blank", ["", ""])]
+    together = list(way.translate_all(documents))
+    assert [t.id for t in together] == [document.id for document in documents]
+    alone = [way.translate(document) for document in documents]
+    assert [t.texts for t in together] == [t.texts for t in alone]
+    assert [t.misaligned for t in together] == [t.misaligned for t in alone]
+
+
 @pytest.mark.parametrize("kind", ["concat", "lst", "window"])
 def test_sequential_on_one_sentence_is_full_segment(toy: Prepared, kind: str) -> None:
     """But for the end symbol: sequential decoding also stops at a separator, which the other is forbidden."""

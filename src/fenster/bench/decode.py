@@ -85,7 +85,7 @@ def against(device: torch.device, count: int, beam: int, batch: int, programs: l
     makers = {"fenster": _fenster, "fenster int8": _int8, "hugging face": _hugging_face, "ctranslate2": _ctranslate2}
     for program in programs:
         translate = makers[program](device, beam)
-        translate(sources[:2])
+        translate(sources[:batch])
         if device.type == "cuda":
             torch.cuda.synchronize()
             torch.cuda.reset_peak_memory_stats()

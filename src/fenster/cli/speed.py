@@ -75,7 +75,7 @@ def train(
                 continue
             base.setdefault(length, cell.tokens_per_second)
             ratio = cell.tokens_per_second / base[length]
-            row = (f"{cell.tokens_per_second:,.0f}", f"{ratio:.2f}", f"{cell.memory / 2**30:.1f} GiB")
+            row = (f"{cell.tokens_per_second:,.0f}", f"{ratio:.2f}", f"{cell.memory / 2**30:.2f} GiB")
             table.add_row(f"{length:,}", system, *row, f"{cell.first:.1f} s")
     Console(width=110).print(table)
     name = torch.cuda.get_device_name() if cuda else f"{torch.get_num_threads()} CPU threads"

@@ -9,8 +9,9 @@ from itertools import pairwise
 import numpy as np
 
 from fenster.context import ContextConfig, split_points
-from fenster.decode.beam import Hypothesis, Limits
+from fenster.decode.beam import Limits
 from fenster.decode.job import Job
+from fenster.decode.trail import Hypothesis
 from fenster.tokenize import EOS_ID, SEP_ID, Ids
 
 
@@ -23,7 +24,8 @@ class Block:
     bod: bool
 
     def job(self, source: Sequence[Ids], most: Sequence[int], *, forced: bool) -> Job:
-        limits = Limits(tuple(most[self.first : self.last]), forced=forced, least=1 if forced else 0)
+        """`most` are the limits of the block's own sentences."""
+        limits = Limits(tuple(most), forced=forced, least=1 if forced else 0)
         return Job(source[self.first : self.last], (), limits, bod=self.bod)
 
 

@@ -9,7 +9,9 @@ import numpy as np
 import torch
 
 from fenster.context import join
-from fenster.decode.beam import Hypothesis, Limits, search
+from fenster.decode.beam import Limits
+from fenster.decode.search import search
+from fenster.decode.trail import Hypothesis
 from fenster.model.packed import Packed
 from fenster.model.transformer import Transformer
 from fenster.tokenize import BOD_ID, BOS_ID, SEP_ID, Ids

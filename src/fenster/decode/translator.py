@@ -13,7 +13,6 @@ import numpy as np
 
 from fenster.corpus.text import normalise
 from fenster.decode import full_segment, sequential
-from fenster.decode.beam import Hypothesis
 from fenster.decode.config import DecodeConfig
 from fenster.decode.full_segment import Block
 from fenster.decode.job import Job, run
@@ -21,6 +20,7 @@ from fenster.decode.lane import Lane
 from fenster.decode.quantise import quantised
 from fenster.decode.result import Translated, Translation
 from fenster.decode.sequential import Reading
+from fenster.decode.trail import Hypothesis
 from fenster.document import Document
 from fenster.errors import ConfigError
 from fenster.model.align import ALIGNMENTS
@@ -29,6 +29,7 @@ from fenster.model.saved import Saved, load_model
 from fenster.tokenize import EOS_ID, SEP_ID, Ids
 
 Pairs = Sequence[tuple[str, str]]
+Part = tuple[list[Ids], Block]  # a document's sentences, and some of them to be searched together
 
 
 class Translator:
@@ -80,9 +81,10 @@ class Translator:
         """Several documents in order, each as soon as it and those before it are ready.
 
         Sequential decoding goes sentence by sentence through `lanes` documents at once, and a document that is done
-        makes room for the next; with the other strategies a document's own sentences are searched side by side.
+        makes room for the next; with the other strategies `lanes` blocks are searched at once, of as many documents
+        as it takes.
         """
-        return self._side_by_side(documents) if self.strategy == "sequential" else map(self.translate, documents)
+        return self._side_by_side(documents) if self.strategy == "sequential" else self._one_after_other(documents)
 
     def stream(
         self,
@@ -120,20 +122,22 @@ class Translator:
         found = (
             self._sequential(source, history, golden, ready)
             if self.strategy == "sequential"
-            else self._blocks(source, len(ready))
+            else self._blocks([(source, block) for block in self._cut(source)], len(ready))
         )
         for text in texts[len(done) :]:
             if not text:
                 yield Translated("", "")
                 continue
-            hypotheses, seconds = next(found)
+            hypotheses, seconds, misaligned = next(found)
+            self.misaligned += misaligned
             yield self._translated(text, hypotheses, seconds)
 
-    # What the strategies yield for each sentence: its hypotheses, best first, and how long they took.
+    # What the strategies yield for each sentence: its hypotheses, best first, how long they took, and whether it
+    # begins a part that came out with another number of sentences.
 
     def _sequential(
         self, source: list[Ids], history: Pairs, gold: list[Ids] | None, done: Sequence[Ids]
-    ) -> Iterator[tuple[list[Hypothesis], float]]:
+    ) -> Iterator[tuple[list[Hypothesis], float, bool]]:
         reading = self._reading(source, history)
         for place, translation in enumerate(done):
             reading.add(translation if gold is None else gold[place])
@@ -141,16 +145,41 @@ class Translator:
             began = time.perf_counter()
             (hypotheses,) = self._run([self._next(reading)])
             reading.add(self._ids(hypotheses[0]) if gold is None else gold[place])
-            yield hypotheses, time.perf_counter() - began
+            yield hypotheses, time.perf_counter() - began, False
 
-    def _blocks(self, source: list[Ids], done: int) -> Iterator[tuple[list[Hypothesis], float]]:
-        """From sentence `done` on; a block that was interrupted is searched again."""
-        for group in _grouped([block for block in self._cut(source) if block.last > done], self.config.lanes):
+    def _blocks(self, blocks: list[Part], done: int = 0) -> Iterator[tuple[list[Hypothesis], float, bool]]:
+        """From sentence `done` of the first document on; a block that was interrupted is searched again."""
+        blocks = [(source, block) for source, block in blocks if block.last > done]
+        for begin in range(0, len(blocks), self.config.lanes):
+            group = blocks[begin : begin + self.config.lanes]
             began = time.perf_counter()
-            found = list(self._search_blocks(source, group))
+            found = list(self._search_blocks(group))
             seconds = (time.perf_counter() - began) / len(found)
-            for hypotheses in found[max(0, done - group[0].first) :]:
-                yield hypotheses, seconds
+            skip = max(0, done - group[0][1].first) if begin == 0 else 0
+            for hypotheses, misaligned in found[skip:]:
+                yield hypotheses, seconds, misaligned
+
+    def _one_after_other(self, documents: Iterable[Document]) -> Iterator[Translation]:
+        waiting: list[Lane] = []
+        blocks: list[Part] = []
+        for document in documents:
+            waiting.append(self._lane(document))
+            source = waiting[-1].reading.source
+            blocks += [(source, block) for block in self._cut(source)]
+            if len(blocks) >= self.config.lanes:
+                yield from self._searched(waiting, blocks)
+                waiting, blocks = [], []
+        yield from self._searched(waiting, blocks)
+
+    def _searched(self, lanes: list[Lane], blocks: list[Part]) -> Iterator[Translation]:
+        found = self._blocks(blocks)
+        for lane in lanes:
+            self.misaligned = 0
+            for text in lane.real:
+                hypotheses, seconds, misaligned = next(found)
+                self.misaligned += misaligned
+                lane.add(self._translated(text, hypotheses, seconds), self._ids(hypotheses[0]))
+            yield replace(lane.translation, misaligned=self.misaligned)
 
     def _side_by_side(self, documents: Iterable[Document]) -> Iterator[Translation]:
         waiting, lanes = iter(documents), deque[Lane]()  # in the order of documents
@@ -159,9 +188,7 @@ class Translator:
                 document = next(waiting, None)
                 if document is None:
                     break
-                texts = [normalise(text) for text in document.texts]
-                real = [text for text in texts if text]
-                lanes.append(Lane(document.id, texts, real, self._reading(self.tokenizer.encode_each(real), ())))
+                lanes.append(self._lane(document))
             active = [lane for lane in lanes if not lane.done]
             if active:
                 began = time.perf_counter()
@@ -173,6 +200,11 @@ class Translator:
                 yield lanes.popleft().translation
             if not lanes and not active:
                 return
+
+    def _lane(self, document: Document) -> Lane:
+        texts = [normalise(text) for text in document.texts]
+        real = [text for text in texts if text]
+        return Lane(document.id, texts, real, self._reading(self.tokenizer.encode_each(real), ()))
 
     def _reading(self, source: list[Ids], history: Pairs) -> Reading:
         earlier = self.tokenizer.encode_each([normalise(pair[0]) for pair in history])
@@ -211,26 +243,28 @@ class Translator:
             return [Block(number, number + 1, False) for number in range(len(source))]
         return full_segment.blocks(source, self.saved.description.context, self.model.ratio)
 
-    def _search_blocks(self, source: list[Ids], group: list[Block]) -> Iterator[list[Hypothesis]]:
-        """The hypotheses of each sentence of some blocks."""
-        most = {n: self._most(source[n]) for block in group for n in range(block.first, block.last)}
-        limits = [most.get(n, 1) for n in range(max(most) + 1)]
+    def _search_blocks(self, group: list[Part]) -> Iterator[tuple[list[Hypothesis], bool]]:
+        """Of each sentence of some blocks: its hypotheses, and whether it begins a block with another count."""
         forced = self.config.count == "forced" or self.strategy == "sentence"
-        for block, found in zip(group, self._run([b.job(source, limits, forced=forced) for b in group]), strict=True):
+        jobs = [
+            block.job(source, [self._most(sentence) for sentence in source[block.first : block.last]], forced=forced)
+            for source, block in group
+        ]
+        for (source, block), found in zip(group, self._run(jobs), strict=True):
             count = block.last - block.first
             if count == 1 and forced:
-                yield [_sentence(h, 0, full_segment.sentences(h)) for h in found]
+                yield [_sentence(h, 0, full_segment.sentences(h)) for h in found], False
                 continue
             best = found[0]
             parts = full_segment.sentences(best)
-            if len(parts) != count:
-                self.misaligned += 1
-                if self.config.count == "repair":
-                    yield from self._repair(source, block)
-                    continue
-                parts = full_segment.fitted(parts, count)
+            misaligned = len(parts) != count
+            if misaligned and self.config.count == "repair":
+                for place, hypotheses in enumerate(self._repair(source, block)):
+                    yield hypotheses, place == 0
+                continue
+            parts = full_segment.fitted(parts, count)
             for place in range(count):
-                yield [_sentence(best, place, parts)]
+                yield [_sentence(best, place, parts)], misaligned and place == 0
 
     def _repair(self, source: list[Ids], block: Block) -> Iterator[list[Hypothesis]]:
         """The sentences of a block again, one after the other."""
@@ -288,8 +322,3 @@ def _document(given: Document | Sequence[str] | str) -> Document:
     if isinstance(given, Document):
         return given
     return Document.of("", [given] if isinstance(given, str) else given)
-
-
-def _grouped(blocks: list[Block], size: int) -> Iterator[list[Block]]:
-    for begin in range(0, len(blocks), size):
-        yield blocks[begin : begin + size]

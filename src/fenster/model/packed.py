@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from fenster.batch import PackedSide
@@ -78,6 +79,21 @@ class Packed:
             None if self.before is None else apply(self.before),
         )
 
+    def fixed(self) -> Packed:
+        """The same in tensors of recurring sizes, with sequences and tokens at the end that nobody asks for."""
+        offsets, before = self.offsets, self.offsets.new_zeros(self.sequences) if self.before is None else self.before
+        more, tokens = recurring(self.sequences) - self.sequences, recurring(self.tokens) - self.tokens
+        wider = self.starts[:, -1:].expand(-1, recurring(self.starts.shape[1]) - self.starts.shape[1])
+        return Packed(
+            torch.cat([offsets, offsets[-1:].expand(more)]),
+            F.pad(self.owner, (0, tokens)),
+            F.pad(self.position, (0, tokens)),
+            F.pad(self.sentence, (0, tokens)),
+            F.pad(torch.cat([self.starts, wider], 1), (0, 0, 0, more)),
+            recurring(self.tokens),
+            F.pad(before, (0, more)),
+        )
+
     @property
     def place(self) -> Tensor:  # [tokens]
         """Places in the whole documents that the sequences are parts of."""
@@ -94,6 +110,13 @@ class Packed:
     @property
     def tokens(self) -> int:
         return len(self.owner)
+
+
+def recurring(size: int) -> int:
+    """The next of few sizes, 16, 24, 32, 48, 64, …: for tensors whose shapes should come again."""
+    power = 1 << max(4, (size - 1).bit_length())
+    between = power * 3 // 4
+    return between if 16 < size <= between else power
 
 
 def pad(x: Tensor, packed: Packed) -> Tensor:

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fenster.model.packed import Packed, pad
+from fenster.model.packed import Packed, pad, recurring
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,14 @@ class SelfState(ABC):
     @abstractmethod
     def reorder(self, index: Tensor) -> SelfState: ...
 
+    capacity: int | None
+    """Tokens that the tensors have room for; None where new ones take the place of old ones."""
+
+    @abstractmethod
+    def fixed(self, more: int) -> SelfState:
+        """The same in tensors whose shapes recur and do not change with new tokens, with room for `more` tokens at
+        least than `capacity`: for CUDA graphs."""
+
 
 class CrossState(ABC):
     """Cross-attention: keys and values of the source. Fixed, shared by all hypotheses of a sequence."""
@@ -68,6 +76,10 @@ class CrossState(ABC):
     def narrow(self, keep: Tensor) -> CrossState:
         """Only sources `keep` are needed from now on; later moments have a `width` and no other sources."""
         return self
+
+    @abstractmethod
+    def fixed(self, source: Packed) -> CrossState:
+        """The same in tensors whose shapes recur; `source` is the fixed layout."""
 
 
 @dataclass(frozen=True)
@@ -80,17 +92,22 @@ class Growing(SelfState):
     position: Tensor | None = None  # [M, N], -1 where empty
     sentence: Tensor | None = None  # [M, N]
     order: Tensor | None = None  # [N] rows that a reordering chose; carried out when the next token is added
+    used: Tensor | None = None  # [1] slots that are filled, where there is room for more
 
     def add(self, k: Tensor, v: Tensor, now: Moment) -> Growing:
         new = (k, v, now.position, now.sentence)
         old = (self.k, self.v, self.position, self.sentence)
-        joined = (self._joined(before, x) for before, x in zip(old, new, strict=True))
-        return Growing(self.restricted, *joined)
+        k, v, position, sentence = (self._joined(before, x) for before, x in zip(old, new, strict=True))
+        used = None if self.used is None else self.used + 1
+        return Growing(self.restricted, k, v, position, sentence, used=used)
 
     def _joined(self, before: Tensor | None, new: Tensor) -> Tensor:
         """One copy for reordering and growing."""
         if before is None:
             return new.unsqueeze(0)
+        if self.used is not None:
+            room = before.clone() if self.order is None else before.index_select(1, self.order)
+            return room.index_copy_(0, self.used, new.unsqueeze(0))
         if self.order is None:
             return torch.cat([before, new.unsqueeze(0)])
         out = before.new_empty(len(before) + 1, *new.shape)
@@ -118,6 +135,23 @@ class Growing(SelfState):
         if self.order is not None:
             index = self.order[index]
         return replace(self, order=index)
+
+    @property
+    def capacity(self) -> int:  # type: ignore[override]
+        return 0 if self.position is None else len(self.position)
+
+    def fixed(self, more: int) -> Growing:
+        assert self.k is not None and self.v is not None and self.position is not None and self.sentence is not None
+        size = recurring(self.capacity + more)
+        empty = (0, 0, -1, 0)
+        tensors = []
+        for x, value in zip((self.k, self.v, self.position, self.sentence), empty, strict=True):
+            out = x.new_full((size, x.shape[1] if self.order is None else len(self.order), *x.shape[2:]), value)
+            out[: len(x)] = x if self.order is None else x.index_select(1, self.order)
+            tensors.append(out)
+        used = self.position.new_full((1,), self.capacity) if self.used is None else self.used
+        k, v, position, sentence = tensors
+        return Growing(self.restricted, k, v, position, sentence, used=used)
 
 
 @dataclass(frozen=True)
@@ -162,6 +196,14 @@ class Ring(SelfState):
     def reorder(self, index: Tensor) -> Ring:
         return self if self.k is None else replace(self, order=index if self.order is None else self.order[index])
 
+    capacity = None
+
+    def fixed(self, more: int) -> Ring:
+        assert self.k is not None and self.v is not None and self.position is not None
+        if self.order is None:
+            return self
+        return Ring(self.size, *(x.index_select(0, self.order) for x in (self.k, self.v, self.position)))
+
 
 @dataclass(frozen=True)
 class WholeSource(CrossState):
@@ -177,6 +219,11 @@ class WholeSource(CrossState):
     @classmethod
     def of(cls, k: Tensor, v: Tensor, source: Packed) -> WholeSource:
         return cls(pad(k, source), pad(v, source), source.lengths)
+
+    def fixed(self, source: Packed) -> WholeSource:
+        more = recurring(self.k.shape[1]) - self.k.shape[1]
+        k, v = (F.pad(x, (0, 0, 0, 0, 0, more)) for x in (self.k, self.v))
+        return WholeSource(k, v, self.lengths)
 
     def view(self, now: Moment) -> View:
         allowed = torch.arange(self.k.shape[1], device=self.k.device) < self.lengths[:, None]
@@ -196,6 +243,11 @@ class SourceWindow(CrossState):
     source: Packed
     window: int
     focus: bool = False
+
+    def fixed(self, source: Packed) -> SourceWindow:
+        more = source.tokens - len(self.k)
+        k, v = (F.pad(x, (0, 0, 0, 0, 0, more)) for x in (self.k, self.v))
+        return SourceWindow(k, v, source, self.window, self.focus)
 
     def view(self, now: Moment) -> View:
         begin, end = self.source.offsets[now.sequence], self.source.offsets[now.sequence + 1]

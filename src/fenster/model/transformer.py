@@ -7,7 +7,7 @@ Works on packed ids; text never comes here. The training path is `forward`, deco
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -48,6 +48,13 @@ class DecoderState:
         moved = tuple(layer.reorder(index) for layer in self.layers)
         sources = self.sources if keep is None else tuple(source.narrow(keep) for source in self.sources)
         return DecoderState(moved, sources, self.steps.reorder(index), width)
+
+    def fixed(self, more: int) -> DecoderState:
+        """The same in tensors whose shapes recur and stay, with room for `more` tokens than before."""
+        source = self.steps.source.fixed()
+        layers = tuple(layer.fixed(more) for layer in self.layers)
+        sources = tuple(each.fixed(source) for each in self.sources)
+        return replace(self, layers=layers, sources=sources, steps=replace(self.steps, source=source))
 
 
 class Transformer(nn.Module):
