@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from fenster.decode.trail import Report
@@ -21,7 +22,7 @@ from fenster.model.precision import widened
 from fenster.model.transformer import DecoderState, Transformer
 from fenster.tokenize import BOD_ID, BOS_ID, EOS_ID, PAD_ID, SEP_ID, UNK_ID
 
-_NEVER = (PAD_ID, UNK_ID, BOS_ID, BOD_ID)  # no model is trained to say these
+SYMBOLS = (PAD_ID, UNK_ID, BOS_ID, EOS_ID, SEP_ID, BOD_ID)  # the first ids of every vocabulary
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ def chosen(
 def _each(
     model: Transformer, hidden: Tensor, state: DecoderState, rules: Rules, width: int, beam: int
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Of each hypothesis: log-probabilities (-inf where limits say no) and ids of its best next tokens, best first,
+    """Of each hypothesis: log-probabilities (-inf where limits say no) and ids of its best next words and both ends,
     [rows, each]; whether its sentence is full, so that it ends by force, and which sentence that is, [rows]."""
     steps = state.steps
 
@@ -143,13 +144,11 @@ def _each(
     surplus = sentence >= 2 * rows(rules.count)
     no_sep, no_eos = early | (counted & last) | surplus, early | (counted & ~last & ~surplus)
 
-    logits = widened(model.logits(hidden))  # [rows, V]
-    mass = logits.logsumexp(-1, keepdim=True)
-    for id in _NEVER:
-        logits[:, id] = -torch.inf
-    sep, eos = logits[:, SEP_ID].clone(), logits[:, EOS_ID].clone()
-    logits.masked_fill_(full[:, None], -torch.inf)
-    logits[:, SEP_ID] = sep.masked_fill(no_sep, -torch.inf)
-    logits[:, EOS_ID] = eos.masked_fill(no_eos, -torch.inf)
-    best, token = logits.topk(min(2 * beam, logits.shape[1]), -1)
-    return best - mass, token, full, sentence
+    # Symbols apart from words: no model is trained to say the others, and what ends a sentence has rules of its own.
+    logs = widened(model.logits(hidden)).log_softmax(-1)  # [rows, V]
+    sep, eos = logs[:, SEP_ID].masked_fill(no_sep, -torch.inf), logs[:, EOS_ID].masked_fill(no_eos, -torch.inf)
+    logs[:, : max(SYMBOLS) + 1] = -torch.inf
+    best, token = logs.topk(min(2 * beam, logs.shape[1]), -1)
+    best = torch.cat([best.masked_fill(full[:, None], -torch.inf), sep[:, None], eos[:, None]], 1)
+    token = F.pad(F.pad(token, (0, 1), value=SEP_ID), (0, 1), value=EOS_ID)
+    return best, token, full, sentence

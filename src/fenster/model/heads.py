@@ -45,13 +45,14 @@ class Heads(nn.Module):
         contexts = [attend(self.compute, q, k, v, pattern, self.relative) for pattern in patterns]
         return self._joined(contexts)
 
-    def _look(self, q: Tensor, view: View) -> Tensor:
+    def _look(self, q: Tensor, view: View, now: Moment) -> Tensor:
         """One query [N, H, D] for each hypothesis against what its state shows."""
         bias = None  # [N, H, M]
         relative = self.relative
-        if relative is not None and view.distance is not None:
+        if relative is not None and view.position is not None:
+            distance = now.position[:, None] - view.position
             term = torch.einsum("nhd,rhd->nhr", q, relative.table.to(q.dtype)) * q.shape[-1] ** -0.5
-            bias = term.gather(-1, relative.index(view.distance)[:, None, :].expand(-1, self.heads, -1))
+            bias = term.gather(-1, relative.index(distance)[:, None, :].expand(-1, self.heads, -1))
         # [G, H, shared, D]: neighbours that look at the same slots are the rows of one product.
         grouped = q.view(-1, view.shared, *q.shape[1:]).transpose(1, 2)
         contexts = []
@@ -87,7 +88,7 @@ class SelfHeads(Heads):
         """One token [N, width] for each hypothesis; also the state with it."""
         q, k, v = map(self._split, self.qkv(x).chunk(3, -1))
         state = state.add(k, v, now)
-        return self._look(q, state.view(now)), state
+        return self._look(q, state.view(now), now), state
 
 
 class CrossHeads(Heads):
@@ -108,7 +109,7 @@ class CrossHeads(Heads):
         return k, v
 
     def step(self, x: Tensor, state: CrossState, now: Moment) -> Tensor:
-        return self._look(self._split(self.q(x)), state.view(now))
+        return self._look(self._split(self.q(x)), state.view(now), now)
 
 
 def _projection(width: int, parts: int) -> nn.Linear:
