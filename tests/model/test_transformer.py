@@ -105,6 +105,33 @@ def test_step_by_step_equals_the_whole(name: str, alignment: str) -> None:
         previous = wanted[(target.offsets[order] + i).clamp(max=target.tokens - 1)]
 
 
+@pytest.mark.parametrize("name", list(VARIANTS))
+def test_old_states_stay_good(name: str) -> None:
+    """Two ways on from one state do not disturb each other, neighbours of a lane included."""
+    model = make(name)
+    ids, _, source, _ = some_batch()
+    memory = model.encode(ids, source)
+
+    def said(*tokens: tuple[int, int, int, int]) -> torch.Tensor:
+        state = model.begin(memory, source, torch.tensor([0, 0, 1, 1]))
+        for token in ((BOS_ID,) * 4, *tokens):
+            hidden, state = model.step(torch.tensor(token), state)
+        return hidden
+
+    state = model.begin(memory, source, torch.tensor([0, 1]))
+    _, state = model.step(torch.full((2,), BOS_ID), state)
+    first = state.reorder(torch.tensor([0, 0, 1, 1]), 2)
+    _, one = model.step(torch.tensor([7, 8, 9, 10]), first)
+    _, two = model.step(torch.tensor([17, 18, 19, 20]), first)
+    hidden, _ = model.step(torch.tensor([11, 12, 13, 14]), one)
+    torch.testing.assert_close(hidden, said((7, 8, 9, 10), (11, 12, 13, 14)))
+    crossed = one.reorder(torch.tensor([1, 1, 3, 2]), 2)
+    hidden, _ = model.step(torch.tensor([11, 12, 13, 14]), crossed)
+    torch.testing.assert_close(hidden, said((8, 8, 10, 9), (11, 12, 13, 14)))
+    hidden, _ = model.step(torch.tensor([11, 12, 13, 14]), two)
+    torch.testing.assert_close(hidden, said((17, 18, 19, 20), (11, 12, 13, 14)))
+
+
 def test_window_state_does_not_grow() -> None:
     model = make("window-relative")
     source = Packed.of_sentences([[30]])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,9 +45,12 @@ def base(device: torch.device, **changes: Any) -> Transformer:
     return Transformer(preset("base", **changes), VOCABULARY, 1.0).to(device).eval()
 
 
-def by_position(device: torch.device, numbers: list[int], beam: int, naive: int, repeats: int = 3) -> Iterator[Place]:
+def by_position(
+    device: torch.device, numbers: list[int], beam: int, naive: int, *, int8: bool = False, repeats: int = 3
+) -> Iterator[Place]:
     """Places in a document of random sentences. Everything is encoded again up to sentence `naive` only."""
     model = base(device, attention={"kind": "window", "window": 20}, positions="relative")
+    model = quantised(model) if int8 else model
     rng = np.random.default_rng(0)
     sentences = [rng.integers(6, VOCABULARY, SENTENCE).astype(np.uint16) for _ in range(max(numbers))]
     reading = Reading(sentences)
@@ -58,6 +61,19 @@ def by_position(device: torch.device, numbers: list[int], beam: int, naive: int,
             memory = torch.cuda.max_memory_allocated() if device.type == "cuda" else own_memory().now
             yield Place(number, near, whole, memory)
         reading.add(sentences[number - 1])
+
+
+def whole_document(places: Sequence[Place]) -> tuple[float, float] | None:
+    """Seconds of a document up to the last place, in reach only and with everything again: summed over sentences,
+    interpolated between places; None where a place lacks one of the two, or there are fewer than two."""
+    if len(places) < 2 or any(place.whole is None for place in places):
+        return None
+    sentences, numbers = np.arange(1, places[-1].number + 1), [place.number for place in places]
+    near, whole = (
+        float(np.interp(sentences, numbers, [getattr(place, name) for place in places]).sum())
+        for name in ("near", "whole")
+    )
+    return near, whole
 
 
 def _timed(model: Transformer, reading: Reading, beam: int, *, whole: bool) -> float:

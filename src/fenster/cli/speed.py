@@ -92,6 +92,7 @@ def decode(
     sentences: Annotated[list[int], Parameter(consume_multiple=True, negative="")] | None = None,
     beam: int = 4,
     naive: int = 100,
+    int8: Annotated[bool, Parameter(negative="")] = False,
     count: int = 32,
     batch: int = 16,
     programs: Annotated[list[str], Parameter(consume_multiple=True, negative="")] | None = None,
@@ -107,6 +108,7 @@ def decode(
     ```
     fenster bench decode
     fenster bench decode --sentences 10 1000 --programs fenster "hugging face" ctranslate2
+    fenster bench decode --int8 --sentences 1 100 300 1000 --naive 1000
     ```
 
     Parameters
@@ -115,6 +117,8 @@ def decode(
         Places in the document to measure at.
     naive
         Encode everything again up to this sentence only; it takes long.
+    int8
+        8-bit weights for this first part, as on a CPU with a model exported in 8 bits.
     count
         Sentences for the comparison of programs.
     batch
@@ -135,14 +139,22 @@ def decode(
         raise FensterError(f"no program is called {unknown[0]!r}", expected=", ".join(known))
     numbers = sorted(sentences or [10, 100, 300, 1000])
     table = Table("sentence", "in reach only", "everything again", "ratio", "memory", box=None)
+    rows: list[bench_decode.Place] = []
     with bar("sentence by sentence", len(numbers)) as advance:
-        for row in bench_decode.by_position(place, numbers, beam, naive):
+        for row in bench_decode.by_position(place, numbers, beam, naive, int8=int8):
             advance(1)
+            rows.append(row)
             again = (
                 ("-", "-") if row.whole is None else (f"{1000 * row.whole:,.0f} ms", f"{row.whole / row.near:.1f}")
             )
             table.add_row(f"{row.number:,}", f"{1000 * row.near:,.0f} ms", *again, f"{row.memory / 2**30:.2f} GiB")
     Console(width=100).print(table)
+    total = bench_decode.whole_document(rows)
+    if total is not None:
+        print(
+            f"a document of {numbers[-1]:,} sentences, interpolated: {total[0]:,.0f} s in reach only, "
+            f"{total[1]:,.0f} s with everything again ({total[1] / total[0]:.1f}x)"
+        )
     speeds = Table("program", "sentences/s", "target tokens/s", "ratio", "memory", box=None)
     first = None
     for speed in bench_decode.against(place, count, beam, batch, programs or ["fenster"]):

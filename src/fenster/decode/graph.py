@@ -60,7 +60,7 @@ class Graphs:
                 keep = torch.tensor(trails.leave(_lanes(trails.going)), device=front.rows.device)
                 kept = front.of_lanes(keep)
                 fixed = kept.fixed(0 if room else _MORE)
-                room += _capacity(fixed) - _capacity(kept)
+                room += (_capacity(fixed) - _capacity(kept)) // front.rows.shape[1]
                 step = self._step(model, fixed, beam)
                 front = step.front
             launched = step.launch()

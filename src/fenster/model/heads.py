@@ -12,7 +12,7 @@ from fenster.model.compute import attend
 from fenster.model.initial import start
 from fenster.model.pattern import Pattern, Relative
 from fenster.model.probe import Spot
-from fenster.model.state import CrossState, Moment, SelfState, View
+from fenster.model.state import CrossState, Moment, SelfState, View, neighbours
 
 
 class Heads(nn.Module):
@@ -47,18 +47,22 @@ class Heads(nn.Module):
 
     def _look(self, q: Tensor, view: View, now: Moment) -> Tensor:
         """One query [N, H, D] for each hypothesis against what its state shows."""
-        bias = None  # [N, H, M]
+        groups, each, slots = len(view.k), neighbours(q, view.k), view.k.shape[2]
+        bias = None  # [G, H, N / G, M]
         relative = self.relative
         if relative is not None and view.position is not None:
-            distance = now.position[:, None] - view.position
+            distance = (now.position.view(groups, each, 1) - view.position[:, None]).view(len(q), slots)  # [N, M]
             term = torch.einsum("nhd,rhd->nhr", q, relative.table.to(q.dtype)) * q.shape[-1] ** -0.5
             bias = term.gather(-1, relative.index(distance)[:, None, :].expand(-1, self.heads, -1))
-        # [G, H, shared, D]: neighbours that look at the same slots are the rows of one product.
-        grouped = q.view(-1, view.shared, *q.shape[1:]).transpose(1, 2)
+            bias = bias.view(groups, each, self.heads, slots).transpose(1, 2)
+        # Neighbours that look at the same slots are the rows of one product.
+        grouped = q.view(groups, each, *q.shape[1:]).transpose(1, 2)  # [G, H, N / G, D]
         contexts = []
         for allowed in view.allowed:
-            mask = allowed[:, None, :] if bias is None else bias.masked_fill(~allowed[:, None, :], -torch.inf)
-            found = F.scaled_dot_product_attention(grouped, view.k, view.v, attn_mask=mask.unsqueeze(2))
+            mask = allowed.view(groups, 1, neighbours(allowed, view.k), slots)
+            if bias is not None:
+                mask = bias.masked_fill(~mask, -torch.inf)
+            found = F.scaled_dot_product_attention(grouped, view.k, view.v, attn_mask=mask)
             contexts.append(found.transpose(1, 2).reshape(q.shape))
         return self._joined(contexts)
 

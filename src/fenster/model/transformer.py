@@ -45,7 +45,7 @@ class DecoderState:
 
         A search that keeps `width` hypotheses a source side by side says so, and which sources (`keep`) it needs from
         now on where not all: cross-attention is cheaper then."""
-        moved = tuple(layer.reorder(index) for layer in self.layers)
+        moved = tuple(layer.reorder(index, width, keep) for layer in self.layers)
         sources = self.sources if keep is None else tuple(source.narrow(keep) for source in self.sources)
         return DecoderState(moved, sources, self.steps.reorder(index), width)
 
