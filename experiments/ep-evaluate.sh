@@ -1,6 +1,6 @@
 #!/bin/sh
 # Everything the tables need of one trained system of task EP:
-#   experiments/ep-evaluate.sh SYSTEM [MODEL] [options of decoding, such as --int8]
+#   experiments/ep-evaluate.sh SYSTEM [MODEL] [options of decoding, such as --int8 or --lanes 128]
 # Results go to results/ep/SYSTEM; `fenster report results/ep -o results/ep.html` makes the tables of all of them.
 # Translations that are there already, made by the same model, are not made again.
 set -eu
@@ -25,6 +25,7 @@ for set in news/newstest2018.en-de ted/en-de.test; do
     fenster evaluate -m "$model" --test $data/$set.tsv.xz --name "$name" --title "$system" --strategy $main --beam 4 \
         -o "$out/$name.json" "$@"
 done
-fenster contrapro $data/contrapro/contrapro.en-de.json.xz -m "$model" --title "$system" -o "$out/contrapro.json"
+fenster contrapro $data/contrapro/contrapro.en-de.json.xz -m "$model" --title "$system" --translate --beam 4 \
+    -o "$out/contrapro.json" "$@"
 fenster attention -m "$model" --test $data/europarl/en-de.test.tsv.xz --name europarl --title "$system" \
     -o "$out/attention.json"

@@ -174,7 +174,7 @@ def test_contrastive_scores_by_a_model_and_from_its_file(
     assert [line["right"] for line in direct.table if line["kind"] == "antecedent distance"] == [1]
     assert direct.extra["left"] == 4 and "it:sie" in capsys.readouterr().out
     call("contrapro", path, "-m", model, "--translate", "--beam", 1, "--samples", 20, "-o", result)
-    translated = Result.read(tmp_path / "result.translated.json")
+    translated = Result.read(tmp_path / "result.translated.json.xz")
     assert translated.segments == 3 and translated.score("pronoun F1") is not None
     assert len((tmp_path / "result.txt").read_text().splitlines()) == 3 * 2 + 2  # with context, and breaks
     items[0]["errors"] = []

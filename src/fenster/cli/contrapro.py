@@ -172,7 +172,7 @@ def _translate(
     result = evaluate(evaluated(alone, lines), who, first.test, counting.options)
     result = result.model_copy(update={"extra": faults | first.extra})
     assert output is not None
-    keep(result, output.with_name(output.name.removesuffix(".json") + ".translated.json"), {"hypotheses": [path]})
+    keep(result, output.with_name(output.name.removesuffix(".json") + ".translated.json.xz"), {"hypotheses": [path]})
     show(result)
 
 

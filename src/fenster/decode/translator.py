@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,11 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from fenster.corpus.text import normalise
-from fenster.decode import full_segment, sequential
+from fenster.decode import full_segment
 from fenster.decode.config import DecodeConfig
 from fenster.decode.full_segment import Block
 from fenster.decode.job import Job, run
 from fenster.decode.lane import Lane
+from fenster.decode.plan import Plan
 from fenster.decode.quantise import quantised
 from fenster.decode.result import Translated, Translation
 from fenster.decode.sequential import Reading
@@ -38,6 +38,7 @@ class Translator:
     def __init__(self, saved: Saved, config: DecodeConfig | None = None) -> None:
         self.saved, self.config = saved, config or DecodeConfig()
         self.model, self.tokenizer = saved.model, saved.tokenizer
+        self._plan = Plan(saved, self.config)
         self.misaligned = 0
         """Parts of the document translated last whose number of sentences was not the source's."""
         alignment = self.config.alignment
@@ -58,12 +59,7 @@ class Translator:
 
     @property
     def strategy(self) -> str:
-        if self.config.strategy != "auto":
-            return self.config.strategy
-        description = self.saved.description
-        if description.context.kind == "sentence":
-            return "sentence"
-        return "sequential" if description.model.attention.kind == "window" else "full-segment"
+        return self._plan.strategy
 
     def translate(
         self, document: Document | Sequence[str] | str, history: Pairs = (), gold: Document | None = None
@@ -122,7 +118,7 @@ class Translator:
         found = (
             self._sequential(source, history, golden, ready)
             if self.strategy == "sequential"
-            else self._blocks([(source, block) for block in self._cut(source)], len(ready))
+            else self._blocks([(source, block) for block in self._plan.cut(source)], len(ready))
         )
         for text in texts[len(done) :]:
             if not text:
@@ -143,7 +139,7 @@ class Translator:
             reading.add(translation if gold is None else gold[place])
         for place in range(len(done), len(source)):
             began = time.perf_counter()
-            (hypotheses,) = self._run([self._next(reading)])
+            (hypotheses,) = self._run([self._plan.next(reading)])
             reading.add(self._ids(hypotheses[0]) if gold is None else gold[place])
             yield hypotheses, time.perf_counter() - began, False
 
@@ -165,7 +161,7 @@ class Translator:
         for document in documents:
             waiting.append(self._lane(document))
             source = waiting[-1].reading.source
-            blocks += [(source, block) for block in self._cut(source)]
+            blocks += [(source, block) for block in self._plan.cut(source)]
             if len(blocks) >= self.config.lanes:
                 yield from self._searched(waiting, blocks)
                 waiting, blocks = [], []
@@ -192,7 +188,7 @@ class Translator:
             active = [lane for lane in lanes if not lane.done]
             if active:
                 began = time.perf_counter()
-                results = self._run([self._next(lane.reading) for lane in active])
+                results = self._run([self._plan.next(lane.reading) for lane in active])
                 seconds = (time.perf_counter() - began) / len(active)
                 for lane, hypotheses in zip(active, results, strict=True):
                     lane.add(self._translated(lane.text, hypotheses, seconds), self._ids(hypotheses[0]))
@@ -213,43 +209,10 @@ class Translator:
             reading.add(translation)
         return reading
 
-    def _next(self, reading: Reading) -> Job:
-        """The search for a reading's next sentence, with as much context as the settings say."""
-        number, context, trained = reading.next, self.config.context, self.saved.description.context
-        first, bod = 0, False
-        if context == "auto" and trained.kind == "adjacent":
-            context = trained.k
-        elif context == "auto":
-            context = "document" if self.model.config.positions == "relative" else "part"
-        if isinstance(context, int):
-            first, bod = max(0, number - context), trained.kind == "adjacent" and number < context
-        elif context == "part":
-            cut = full_segment.blocks(reading.source, trained, self.model.ratio)
-            first = next((block.first for block in cut if block.first <= number < block.last), 0)
-        if trained.kind == "document":
-            bod = trained.bod and first == 0
-        return sequential.job(
-            self.model,
-            reading,
-            self._most(reading.source[number]),
-            first=first,
-            bod=bod,
-            lookahead=self.config.lookahead,
-            alignment=self.config.alignment,
-        )
-
-    def _cut(self, source: list[Ids]) -> list[Block]:
-        if self.strategy == "sentence":
-            return [Block(number, number + 1, False) for number in range(len(source))]
-        return full_segment.blocks(source, self.saved.description.context, self.model.ratio)
-
     def _search_blocks(self, group: list[Part]) -> Iterator[tuple[list[Hypothesis], bool]]:
         """Of each sentence of some blocks: its hypotheses, and whether it begins a block with another count."""
         forced = self.config.count == "forced" or self.strategy == "sentence"
-        jobs = [
-            block.job(source, [self._most(sentence) for sentence in source[block.first : block.last]], forced=forced)
-            for source, block in group
-        ]
+        jobs = [self._plan.whole(source, block, forced=forced) for source, block in group]
         for (source, block), found in zip(group, self._run(jobs), strict=True):
             count = block.last - block.first
             if count == 1 and forced:
@@ -269,16 +232,8 @@ class Translator:
     def _repair(self, source: list[Ids], block: Block) -> Iterator[list[Hypothesis]]:
         """The sentences of a block again, one after the other."""
         reading = Reading(source[block.first : block.last])
-        for sentence in reading.source:
-            job = sequential.job(
-                self.model,
-                reading,
-                self._most(sentence),
-                first=0,
-                bod=block.bod,
-                alignment=self.config.alignment,
-            )
-            (hypotheses,) = self._run([job])
+        for _ in reading.source:
+            (hypotheses,) = self._run([self._plan.in_context(reading, first=0, bod=block.bod)])
             reading.add(self._ids(hypotheses[0]))
             yield hypotheses
 
@@ -292,9 +247,6 @@ class Translator:
             alignment=config.alignment,
             focus=config.focus,
         )
-
-    def _most(self, sentence: Ids) -> int:
-        return math.ceil(self.config.length_ratio * len(sentence)) + self.config.length_extra
 
     def _ids(self, hypothesis: Hypothesis) -> Ids:
         kept = [token for token in hypothesis.ids if token not in (SEP_ID, EOS_ID)]

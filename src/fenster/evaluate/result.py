@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError
 
 from fenster import __version__
 from fenster.config import Config
-from fenster.corpus.files import atomic_text
+from fenster.corpus.files import TextFiles, atomic_text
 from fenster.errors import InputError
 from fenster.evaluate.measure import Measure, Rows
 from fenster.evaluate.significance import SAMPLES, Comparison, compare, interval
@@ -111,10 +111,10 @@ class Result(Config):
 
     @classmethod
     def read(cls, path: Path) -> Result:
+        """As `write` left it, or compressed (`.json.xz`, as large ones are)."""
+        text = "\n".join(line for _, line in TextFiles().lines(path))
         try:
-            return cls.model_validate_json(path.read_bytes())
-        except OSError as error:
-            raise InputError(f"cannot be read: {error.strerror}", path=path) from None
+            return cls.model_validate_json(text)
         except ValidationError as error:
             raise InputError(
                 f"not a result ({error.error_count()} faults)",

@@ -46,7 +46,7 @@ def collect(paths: Sequence[Path]) -> Collection:
     found: dict[Path, Result] = {}
     for path in paths:
         if path.is_dir():
-            inside = sorted(path.rglob("*.json"))
+            inside = sorted([*path.rglob("*.json"), *path.rglob("*.json.xz")])
             if not inside:
                 raise InputError("no result in this folder", path=path, expected="JSON from `fenster evaluate` …")
             found.update({each.resolve(): Result.read(each) for each in inside})
