@@ -271,10 +271,9 @@ def test_focus_keeps_to_the_sentence_being_translated(toy: Prepared) -> None:
     for focus in (False, True):
         for name, states in (("plain", memory), ("changed", other)):
             _, state = model.fill(inputs, target, memory, source, focus=focus)
-            fixed = tuple(
-                model.variant.cross_state(*layer.cross.remember(states), source, focus) for layer in model._layers()
-            )
-            hidden, _ = model.step(torch.tensor([11]), replace(state, sources=fixed))
+            kv = [layer.cross.remember(states) for layer in model._layers()]
+            seen = model.variant.cross_state(kv, source, focus)
+            hidden, _ = model.step(torch.tensor([11]), replace(state, source=seen))
             found[focus, name] = hidden
     assert not torch.allclose(found[False, "plain"], found[False, "changed"])
     torch.testing.assert_close(found[True, "plain"], found[True, "changed"])

@@ -140,8 +140,8 @@ def test_window_state_does_not_grow() -> None:
     sizes = []
     for _ in range(40):
         _, state = model.step(torch.tensor([9]), state)
-        sizes.append(state.layers[0].k.numel())  # type: ignore[attr-defined]
-    assert set(sizes) == {4 * 64}
+        sizes.append(state.past.kv[0].numel())
+    assert set(sizes) == {2 * 4 * 64}
 
 
 def gradient_reach(model: Transformer, source_tokens: int, output: int) -> torch.Tensor:

@@ -34,7 +34,7 @@ def suits(front: Front, model: Transformer, beam: int, most: int) -> bool:
     large that moving it takes more time than launching kernels (whole documents under full attention)."""
     config = model.config
     usual = len(model.embedding.weight) >= 2 * beam  # with fewer words a beam widens step by step
-    a_token = 0 if front.state.layers[0].capacity is None else 2 * config.decoder_layers * config.width
+    a_token = 0 if front.state.past.capacity is None else 2 * config.decoder_layers * config.width
     growth = most * beam * len(front.rows) * a_token * front.sums.element_size()
     return front.sums.is_cuda and usual and _bytes(front) + growth < _LARGE
 
@@ -159,7 +159,7 @@ def _lanes(count: int) -> int:
 
 
 def _capacity(front: Front) -> float:
-    capacity = front.state.layers[0].capacity
+    capacity = front.state.past.capacity
     return math.inf if capacity is None else capacity
 
 

@@ -12,7 +12,7 @@ from fenster.model.compute import attend
 from fenster.model.initial import start
 from fenster.model.pattern import Pattern, Relative
 from fenster.model.probe import Spot
-from fenster.model.state import CrossState, Moment, SelfState, View, neighbours
+from fenster.model.state import CrossState, SelfState, Sight, neighbours
 
 
 class Heads(nn.Module):
@@ -45,24 +45,24 @@ class Heads(nn.Module):
         contexts = [attend(self.compute, q, k, v, pattern, self.relative) for pattern in patterns]
         return self._joined(contexts)
 
-    def _look(self, q: Tensor, view: View, now: Moment) -> Tensor:
-        """One query [N, H, D] for each hypothesis against what its state shows."""
-        groups, each, slots = len(view.k), neighbours(q, view.k), view.k.shape[2]
+    def _look(self, q: Tensor, kv: Tensor, sight: Sight) -> Tensor:
+        """One query [N, H, D] for each hypothesis against slots [G, M, 2, H, D]."""
+        groups, slots = kv.shape[:2]
+        each = neighbours(q, kv)
         bias = None  # [G, H, N / G, M]
-        relative = self.relative
-        if relative is not None and view.position is not None:
-            distance = (now.position.view(groups, each, 1) - view.position[:, None]).view(len(q), slots)  # [N, M]
-            term = torch.einsum("nhd,rhd->nhr", q, relative.table.to(q.dtype)) * q.shape[-1] ** -0.5
-            bias = term.gather(-1, relative.index(distance)[:, None, :].expand(-1, self.heads, -1))
+        if self.table is not None and sight.relative is not None:
+            term = torch.einsum("nhd,rhd->nhr", q, self.table.to(q.dtype)) * q.shape[-1] ** -0.5
+            bias = term.gather(-1, sight.relative[:, None, :].expand(-1, self.heads, -1))
             bias = bias.view(groups, each, self.heads, slots).transpose(1, 2)
         # Neighbours that look at the same slots are the rows of one product.
         grouped = q.view(groups, each, *q.shape[1:]).transpose(1, 2)  # [G, H, N / G, D]
+        k, v = kv.permute(2, 0, 3, 1, 4)  # [G, H, M, D] each
         contexts = []
-        for allowed in view.allowed:
-            mask = allowed.view(groups, 1, neighbours(allowed, view.k), slots)
+        for allowed in sight.allowed:
+            mask = allowed.view(groups, 1, neighbours(allowed, kv), slots)
             if bias is not None:
                 mask = bias.masked_fill(~mask, -torch.inf)
-            found = F.scaled_dot_product_attention(grouped, view.k, view.v, attn_mask=mask)
+            found = F.scaled_dot_product_attention(grouped, k, v, attn_mask=mask)
             contexts.append(found.transpose(1, 2).reshape(q.shape))
         return self._joined(contexts)
 
@@ -83,16 +83,22 @@ class SelfHeads(Heads):
         q, k, v = map(self._split, self.qkv(x).chunk(3, -1))
         return self._attend(q, k, v, patterns, spot)
 
-    def fill(self, x: Tensor, patterns: Sequence[Pattern], state: SelfState) -> tuple[Tensor, SelfState]:
-        """Whole sequences [tokens, width]; also the state after them."""
-        q, k, v = map(self._split, self.qkv(x).chunk(3, -1))
-        return self._attend(q, k, v, patterns, None), state.fill(k, v, patterns[0].queries)
+    def fill(self, x: Tensor, patterns: Sequence[Pattern]) -> tuple[Tensor, Tensor]:
+        """Whole sequences [tokens, width]; also their keys and values [tokens, 2, H, D]."""
+        q, kv = self._apart(x)
+        k, v = kv.unbind(1)
+        return self._attend(q, k, v, patterns, None), kv
 
-    def step(self, x: Tensor, state: SelfState, now: Moment) -> tuple[Tensor, SelfState]:
-        """One token [N, width] for each hypothesis; also the state with it."""
-        q, k, v = map(self._split, self.qkv(x).chunk(3, -1))
-        state = state.add(k, v, now)
-        return self._look(q, state.view(now), now), state
+    def step(self, x: Tensor, layer: int, state: SelfState, sight: Sight) -> Tensor:
+        """One token [N, width] for each hypothesis, put to its slot in the state."""
+        q, kv = self._apart(x)
+        return self._look(q, state.put(layer, kv), sight)
+
+    def _apart(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Queries [rows, H, D], keys and values [rows, 2, H, D]."""
+        rows, width = x.shape
+        q, kv = self.qkv(x).split((width, 2 * width), -1)
+        return self._split(q), kv.view(rows, 2, self.heads, width // self.heads)
 
 
 class CrossHeads(Heads):
@@ -104,16 +110,17 @@ class CrossHeads(Heads):
         self.kv = _projection(width, 2)
 
     def forward(self, x: Tensor, memory: Tensor, patterns: Sequence[Pattern], spot: Spot | None = None) -> Tensor:
-        k, v = self.remember(memory)
+        k, v = self.remember(memory).unbind(1)
         return self._attend(self._split(self.q(x)), k, v, patterns, spot)
 
-    def remember(self, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys and values [S, H, D] of the encoded source."""
-        k, v = map(self._split, self.kv(memory).chunk(2, -1))
-        return k, v
+    def remember(self, memory: Tensor) -> Tensor:
+        """Keys and values [S, 2, H, D] of the encoded source."""
+        rows, width = memory.shape
+        kv: Tensor = self.kv(memory).view(rows, 2, self.heads, width // self.heads)
+        return kv
 
-    def step(self, x: Tensor, state: CrossState, now: Moment) -> Tensor:
-        return self._look(self._split(self.q(x)), state.view(now), now)
+    def step(self, x: Tensor, layer: int, state: CrossState, sight: Sight) -> Tensor:
+        return self._look(self._split(self.q(x)), state.slots(layer, sight), sight)
 
 
 def _projection(width: int, parts: int) -> nn.Linear:

@@ -16,7 +16,7 @@ from fenster.model.dropout import Dropout
 from fenster.model.heads import CrossHeads, SelfHeads
 from fenster.model.initial import start
 from fenster.model.probe import Spot
-from fenster.model.state import CrossState, Moment, SelfState
+from fenster.model.state import CrossState, SelfState, Sight
 
 
 class Residual(nn.Module):
@@ -95,28 +95,22 @@ class DecoderLayer(nn.Module):
         out: Tensor = self.around_ffn(x, self.ffn)
         return out
 
-    def fill(self, x: Tensor, memory: Tensor, patterns: Patterns, state: SelfState) -> tuple[Tensor, SelfState]:
-        """`forward`, and the layer's state after these tokens."""
-        after = state
+    def fill(self, x: Tensor, memory: Tensor, patterns: Patterns) -> tuple[Tensor, Tensor]:
+        """`forward`, and keys and values of self-attention [tokens, 2, H, D]."""
+        kept = x
 
         def attend(y: Tensor) -> Tensor:
-            nonlocal after
-            out, after = self.attention.fill(y, patterns.decoder, state)
+            nonlocal kept
+            out, kept = self.attention.fill(y, patterns.decoder)
             return out
 
         x = self.around_attention(x, attend)
         x = self.around_cross(x, lambda y: self.cross(y, memory, patterns.cross))
-        return self.around_ffn(x, self.ffn), after
+        return self.around_ffn(x, self.ffn), kept
 
-    def step(self, x: Tensor, state: SelfState, source: CrossState, now: Moment) -> tuple[Tensor, SelfState]:
-        """One token for each hypothesis [N, width]; also the layer's state with it."""
-        after = state
-
-        def attend(y: Tensor) -> Tensor:
-            nonlocal after
-            out, after = self.attention.step(y, state, now)
-            return out
-
-        x = self.around_attention(x, attend)
-        x = self.around_cross(x, lambda y: self.cross.step(y, source, now))
-        return self.around_ffn(x, self.ffn), after
+    def step(self, x: Tensor, number: int, own: tuple[SelfState, Sight], source: tuple[CrossState, Sight]) -> Tensor:
+        """One token for each hypothesis [N, width]; what this layer (`number` of the decoder) keeps goes to `own`."""
+        x = self.around_attention(x, lambda y: self.attention.step(y, number, *own))
+        x = self.around_cross(x, lambda y: self.cross.step(y, number, *source))
+        out: Tensor = self.around_ffn(x, self.ffn)
+        return out

@@ -32,10 +32,10 @@ from fenster.tokenize import BOS_ID, PAD_ID
 
 @dataclass(frozen=True)
 class DecoderState:
-    """Everything that N hypotheses need to go on: each layer's states and the alignment's."""
+    """Everything that N hypotheses need to go on: what attention keeps, and the alignment's state."""
 
-    layers: tuple[SelfState, ...]
-    sources: tuple[CrossState, ...]
+    past: SelfState
+    source: CrossState
     steps: Steps
     width: int = 0
     """Hypotheses of each source, side by side, where that is so for all; 0 where it is not known."""
@@ -44,17 +44,16 @@ class DecoderState:
         """Hypothesis n goes on from what hypothesis index[n] was.
 
         A search that keeps `width` hypotheses a source side by side says so, and which sources (`keep`) it needs from
-        now on where not all: cross-attention is cheaper then."""
-        moved = tuple(layer.reorder(index, width, keep) for layer in self.layers)
-        sources = self.sources if keep is None else tuple(source.narrow(keep) for source in self.sources)
-        return DecoderState(moved, sources, self.steps.reorder(index), width)
+        now on where not all: less has to be moved then."""
+        past = self.past.reorder(index, width, keep)
+        source = self.source if keep is None else self.source.narrow(keep)
+        return DecoderState(past, source, self.steps.reorder(index), width)
 
     def fixed(self, more: int) -> DecoderState:
         """The same in tensors whose shapes recur and stay, with room for `more` tokens than before."""
-        source = self.steps.source.fixed()
-        layers = tuple(layer.fixed(more) for layer in self.layers)
-        sources = tuple(each.fixed(source) for each in self.sources)
-        return replace(self, layers=layers, sources=sources, steps=replace(self.steps, source=source))
+        layout = self.steps.source.fixed()
+        steps = replace(self.steps, source=layout)
+        return DecoderState(self.past.fixed(more), self.source.fixed(layout), steps, self.width)
 
 
 class Transformer(nn.Module):
@@ -174,10 +173,10 @@ class Transformer(nn.Module):
         `target` tells target lengths where they are known, for alignments that want them: hypothesis n follows its
         sequence `follows[n]` (by default `sequence[n]`, one target a source).
         """
-        layers = tuple(self.variant.self_state() for _ in self.decoder)
-        sources = self._sources(memory, source, False)
+        kv = [layer.cross.remember(memory) for layer in self._layers()]
+        past = self.variant.self_state([x.new_empty(len(sequence), *x.shape[1:]) for x in kv])
         steps = (alignment or self.decoding_alignment()).begin(source, sequence, target, follows)
-        return DecoderState(layers, sources, steps)
+        return DecoderState(past, self.variant.cross_state(kv, source, False), steps)
 
     @torch.no_grad()
     def fill(
@@ -199,16 +198,18 @@ class Transformer(nn.Module):
         alignment = alignment or self.decoding_alignment()
         patterns = self.patterns(source, target, alignment.prefix(source, target))
         x = self._embed(inputs, target.place)
-        layers = []
+        kept = []
         for layer in self._layers():
-            x, after = layer.fill(x, memory, patterns, self.variant.self_state())
-            layers.append(after)
+            x, kv = layer.fill(x, memory, patterns)
+            kept.append(kv)
         last = target.offsets[1:] - 1
         sequence = torch.arange(target.sequences, device=inputs.device)
         inner = (target.position - target.starts[target.owner, target.sentence])[last]
         steps = Steps(alignment, source, None, sequence, sequence, target.place[last], target.sentence[last], inner)
-        sources = self._sources(memory, source, self.focus if focus is None else focus)
-        return self.decoder_norm(x[last]), DecoderState(tuple(layers), sources, steps, width=1)
+        past = self.variant.self_state([kv[:0] for kv in kept]).fill(kept, target)
+        remembered = [layer.cross.remember(memory) for layer in self._layers()]
+        seen = self.variant.cross_state(remembered, source, self.focus if focus is None else focus)
+        return self.decoder_norm(x[last]), DecoderState(past, seen, steps, width=1)
 
     @torch.no_grad()
     def step(self, previous: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
@@ -216,11 +217,11 @@ class Transformer(nn.Module):
         steps, center = state.steps.next(previous)
         now = Moment(steps.sequence, steps.position, steps.sentence, center, state.width)
         x = self._embed(previous, steps.position)
-        layers = []
-        for layer, own, source in zip(self._layers(), state.layers, state.sources, strict=True):
-            x, own = layer.step(x, own, source, now)
-            layers.append(own)
-        return self.decoder_norm(x), DecoderState(tuple(layers), state.sources, steps, state.width)
+        past = state.past.next(now)
+        own, source = (past, past.look(now, self.config.reach)), (state.source, state.source.look(now))
+        for number, layer in enumerate(self._layers()):
+            x = layer.step(x, number, own, source)
+        return self.decoder_norm(x), DecoderState(past, state.source, steps, state.width)
 
     def _run(self, layer: nn.Module, *inputs: Any) -> Tensor:
         out: Tensor
@@ -230,10 +231,6 @@ class Transformer(nn.Module):
         else:
             out = layer(*inputs)
         return out
-
-    def _sources(self, memory: Tensor, source: Packed, focus: bool) -> tuple[CrossState, ...]:
-        remembered = (layer.cross.remember(memory) for layer in self._layers())
-        return tuple(self.variant.cross_state(k, v, source, focus) for k, v in remembered)
 
     def _layers(self) -> list[DecoderLayer]:
         return [layer for layer in self.decoder if isinstance(layer, DecoderLayer)]

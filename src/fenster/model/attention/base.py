@@ -7,6 +7,7 @@ A module whose patterns are several computes one context vector for each and con
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -42,10 +43,11 @@ class Variant(ABC):
         """`center` is the alignment of every target token; variants without windows do not use it."""
 
     @abstractmethod
-    def self_state(self) -> SelfState:
-        """An empty decode-time state for one decoder layer's self-attention."""
+    def self_state(self, rows: Sequence[Tensor]) -> SelfState:
+        """An empty decode-time state of the decoder's self-attention, for hypotheses whose keys and values
+        [N, 2, H, D] in each layer will be like `rows`."""
 
     @abstractmethod
-    def cross_state(self, k: Tensor, v: Tensor, source: Packed, focus: bool) -> CrossState:
-        """The decode-time state of one layer's cross-attention over source keys and values [S, H, D]. With `focus` a
-        window ends where the sentence being translated does; variants without windows do not look at it."""
+    def cross_state(self, kv: Sequence[Tensor], source: Packed, focus: bool) -> CrossState:
+        """The decode-time state of cross-attention over source keys and values [S, 2, H, D] of each layer. With
+        `focus` a window ends where the sentence being translated does; variants without windows do not look at it."""

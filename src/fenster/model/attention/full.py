@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from torch import Tensor
 
 from fenster.model.attention.base import Variant
@@ -20,8 +22,8 @@ class Full(Variant):
     def cross(self, source: Packed, target: Packed, center: Tensor) -> tuple[Pattern, ...]:
         return (Pattern(target, source),)
 
-    def self_state(self) -> SelfState:
-        return Growing()
+    def self_state(self, rows: Sequence[Tensor]) -> SelfState:
+        return Growing.empty(rows)
 
-    def cross_state(self, k: Tensor, v: Tensor, source: Packed, focus: bool) -> CrossState:
-        return WholeSource.of(k, v, source)
+    def cross_state(self, kv: Sequence[Tensor], source: Packed, focus: bool) -> CrossState:
+        return WholeSource.of(kv, source)

@@ -4,7 +4,10 @@ and mapped by one matrix of twice the width. Queries, keys and values are shared
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+
+from torch import Tensor
 
 from fenster.model.attention.full import Full
 from fenster.model.packed import Packed
@@ -21,8 +24,8 @@ class Lst(Full):
     def decoder(self, target: Packed) -> tuple[Pattern, ...]:
         return _both(*super().decoder(target))
 
-    def self_state(self) -> SelfState:
-        return Growing(restricted=True)
+    def self_state(self, rows: Sequence[Tensor]) -> SelfState:
+        return Growing.empty(rows, restricted=True)
 
 
 def _both(pattern: Pattern) -> tuple[Pattern, ...]:

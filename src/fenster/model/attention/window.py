@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from torch import Tensor
 
 from fenster.model.attention.base import Variant
@@ -23,8 +25,8 @@ class Window(Variant):
     def cross(self, source: Packed, target: Packed, center: Tensor) -> tuple[Pattern, ...]:
         return (Pattern(target, source, window=self.window, center=center),)
 
-    def self_state(self) -> SelfState:
-        return Ring(self.window + 1)
+    def self_state(self, rows: Sequence[Tensor]) -> SelfState:
+        return Ring.empty(rows, self.window + 1)
 
-    def cross_state(self, k: Tensor, v: Tensor, source: Packed, focus: bool) -> CrossState:
-        return SourceWindow(k, v, source, self.window, focus)
+    def cross_state(self, kv: Sequence[Tensor], source: Packed, focus: bool) -> CrossState:
+        return SourceWindow(tuple(kv), source, self.window, focus)

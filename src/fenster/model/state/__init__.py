@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fenster.model.state.base import CrossState, Moment, SelfState, View, neighbours
+from fenster.model.state.base import CrossState, Moment, SelfState, Sight, neighbours
 from fenster.model.state.growing import Growing
 from fenster.model.state.ring import Ring
 from fenster.model.state.source import SourceWindow, WholeSource
@@ -13,8 +13,8 @@ __all__ = [
     "Moment",
     "Ring",
     "SelfState",
+    "Sight",
     "SourceWindow",
-    "View",
     "WholeSource",
     "neighbours",
 ]

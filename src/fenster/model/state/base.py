@@ -1,14 +1,16 @@
-"""The contract of decode-time state: what a layer keeps of earlier tokens.
+"""The contract of decode-time state: what is kept of earlier tokens, and of the source, for all layers.
 
-Hypotheses of a lane (translations of one source, side by side) share the slots in which keys and values lie; a mask
-says which slots are of whose past. So nothing moves when hypotheses change places, and what was given to all of
-them is kept once. States are immutable, but for fixed ones: `add` and `reorder` return new ones, and old ones stay
-good.
+Where tokens lie is one thing for all layers: slots, which hypotheses of a lane (translations of one source, side by
+side) share; a mask says which slots are of whose past. What lies there is each layer's: keys and values. So nothing
+moves when hypotheses change places, what was given to all of them is kept once, and masks are made once a step.
+
+States are immutable, but for fixed ones: `next` and `reorder` return new ones, and old ones stay good.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -29,29 +31,34 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class View:
-    """Keys and values that N queries may look at: M slots, the same for N / G neighbours. One mask for every pattern
-    of the module, for each query or for all neighbours together."""
+class Sight:
+    """What N queries may look at among M slots, which are the same for N / G neighbours."""
 
-    k: Tensor  # [G, H, M, D]
-    v: Tensor  # [G, H, M, D]
-    allowed: tuple[Tensor, ...]  # [N or G, M] bool each
-    position: Tensor | None = None  # [G, M] of the slots, for relative positions
+    allowed: tuple[Tensor, ...]  # [N or G, M] bool, one for every pattern of a module
+    relative: Tensor | None = None  # [N, M] rows of the table of relative positions
+    rows: Tensor | None = None  # where the slots are, if a state must fetch them
 
 
 class SelfState(ABC):
-    """Self-attention: keys and values of the tokens so far."""
+    """Self-attention: keys and values [G, slots, 2, H, D] of the tokens so far, of every layer."""
+
+    kv: tuple[Tensor, ...]
 
     @abstractmethod
-    def add(self, k: Tensor, v: Tensor, now: Moment) -> SelfState:
-        """With the keys and values [N, H, D] of the tokens at `now`."""
+    def next(self, now: Moment) -> SelfState:
+        """With slots for the tokens at `now`, one for each hypothesis; every layer is still to `put` something in."""
 
     @abstractmethod
-    def fill(self, k: Tensor, v: Tensor, packed: Packed) -> SelfState:
-        """An empty state with the keys and values [tokens, H, D] of a whole sequence for each hypothesis."""
+    def look(self, now: Moment, reach: int | None) -> Sight:
+        """What the tokens at `now` see, themselves included; `reach` is that of relative positions, if there are."""
 
     @abstractmethod
-    def view(self, now: Moment) -> View: ...
+    def put(self, layer: int, kv: Tensor) -> Tensor:
+        """Keys and values [N, 2, H, D] of the tokens at `now` to their slots; all slots of it [G, M, 2, H, D]."""
+
+    @abstractmethod
+    def fill(self, kv: Sequence[Tensor], packed: Packed) -> SelfState:
+        """An empty state with whole sequences, one for each hypothesis: [tokens, 2, H, D] of each layer."""
 
     @abstractmethod
     def reorder(self, index: Tensor, width: int = 0, keep: Tensor | None = None) -> SelfState:
@@ -63,15 +70,19 @@ class SelfState(ABC):
 
     @abstractmethod
     def fixed(self, more: int) -> SelfState:
-        """The same in tensors whose shapes recur, with room for `more` tokens of each hypothesis. From then on `add`
+        """The same in tensors whose shapes recur, with room for `more` tokens of each hypothesis. From then on `put`
         writes over them: what a CUDA graph wants."""
 
 
 class CrossState(ABC):
-    """Cross-attention: keys and values of the source. Fixed, shared by all hypotheses of a sequence."""
+    """Cross-attention: keys and values of the source, of every layer; shared by all hypotheses of a sequence."""
 
     @abstractmethod
-    def view(self, now: Moment) -> View: ...
+    def look(self, now: Moment) -> Sight: ...
+
+    @abstractmethod
+    def slots(self, layer: int, sight: Sight) -> Tensor:
+        """Keys and values [G, M, 2, H, D] that the sight is about."""
 
     def narrow(self, keep: Tensor) -> CrossState:
         """Only sources `keep` are needed from now on; later moments have a `width` and no other sources."""
@@ -95,3 +106,12 @@ def lanes_of(index: Tensor, each: int, width: int, keep: Tensor | None) -> Tenso
 def among(lanes: int, width: int, device: torch.device) -> Tensor:
     """[lanes * width, width] bool: which of its neighbours a hypothesis is."""
     return torch.eye(width, dtype=torch.bool, device=device).repeat(lanes, 1)
+
+
+def distances(now: Moment, position: Tensor, reach: int | None) -> Tensor | None:
+    """[N, M] rows of the table for slots at `position` [G, M]."""
+    if reach is None:
+        return None
+    groups, slots = position.shape
+    away = now.position.view(groups, neighbours(now.position, position), 1) - position[:, None]
+    return away.view(len(now.position), slots).clamp(-reach, reach) + reach

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -9,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from fenster.model.packed import Packed, pad, recurring
-from fenster.model.state.base import Moment, SelfState, View, among, lanes_of, neighbours
+from fenster.model.state.base import Moment, SelfState, Sight, among, distances, lanes_of, neighbours
 
 _MORE = 16  # tokens of each hypothesis that room is made for at a time
 
@@ -20,62 +21,62 @@ class Growing(SelfState):
 
     Tensors have room for slots to come, which only one state may write: the one that knows all that were written."""
 
-    restricted: bool = False
-    k: Tensor | None = None  # [G, C, H, D]
-    v: Tensor | None = None
-    place: Tensor | None = None  # [G, C, 2] position, -1 where empty, and sentence
-    own: Tensor | None = None  # [N, M] bool, M <= C slots are filled
-    written: list[int] | None = None  # slots that were written by states with these tensors
+    restricted: bool
+    kv: tuple[Tensor, ...]  # [G, C, 2, H, D] each
+    place: Tensor  # [G, C, 2] position and sentence
+    own: Tensor  # [N, M] bool, M <= C slots are taken
+    written: list[int]  # slots that states with these tensors have taken
 
-    def add(self, k: Tensor, v: Tensor, now: Moment) -> Growing:
-        new = (k, v, torch.stack([now.position, now.sentence], 1))
-        if self.k is None or self.v is None or self.place is None or self.own is None:
-            own = torch.ones(len(k), 1, dtype=torch.bool, device=k.device)
-            k, v, place = (x.unsqueeze(1) for x in new)
-            return Growing(self.restricted, k, v, place, own, [1])
-        lanes, begin, width = len(self.k), self.own.shape[1], neighbours(k, self.k)
-        end, tensors, written = begin + width, [self.k, self.v, self.place], self.written
-        if end > self.k.shape[1] or written != [begin]:
-            room = (0, _MORE * width)
-            tensors, written = [F.pad(x[:, :begin], (0, 0) * (x.ndim - 2) + room) for x in tensors], [begin]
-        for x, y in zip(tensors, new, strict=True):
-            x[:, begin:end] = y.view(lanes, width, *y.shape[1:])
+    @classmethod
+    def empty(cls, rows: Sequence[Tensor], restricted: bool = False) -> Growing:
+        """For hypotheses whose keys and values [N, 2, H, D] in each layer will be like `rows`."""
+        kv = tuple(x.new_empty(len(x), 0, *x.shape[1:]) for x in rows)
+        none = torch.zeros(len(rows[0]), 0, dtype=torch.long, device=rows[0].device)
+        return cls(restricted, kv, none.unsqueeze(-1).expand(-1, -1, 2), none.bool(), [0])
+
+    def next(self, now: Moment) -> Growing:
+        lanes, begin, width = len(self.place), self.own.shape[1], neighbours(now.position, self.place)
+        end, kv, place, written = begin + width, self.kv, self.place, self.written
+        if end > place.shape[1] or written != [begin]:
+            room = _MORE * width
+            kv = tuple(F.pad(x[:, :begin], (0, 0, 0, 0, 0, 0, 0, room)) for x in kv)
+            place, written = F.pad(place[:, :begin], (0, 0, 0, room)), [begin]
+        place[:, begin:end] = torch.stack([now.position, now.sentence], 1).view(lanes, width, 2)
         written[0] = end
-        own = torch.cat([self.own, among(lanes, width, k.device)], 1)
-        return Growing(self.restricted, tensors[0], tensors[1], tensors[2], own, written)
+        own = torch.cat([self.own, among(lanes, width, place.device)], 1)
+        return Growing(self.restricted, kv, place, own, written)
 
-    def fill(self, k: Tensor, v: Tensor, packed: Packed) -> Growing:
-        slot = torch.arange(packed.longest, device=k.device)
-        own = slot < packed.lengths[:, None]
-        place = torch.stack([torch.where(own, pad(packed.place, packed), -1), pad(packed.sentence, packed)], -1)
-        return Growing(self.restricted, pad(k, packed), pad(v, packed), place, own, [packed.longest])
+    def put(self, layer: int, kv: Tensor) -> Tensor:
+        room, end = self.kv[layer], self.own.shape[1]
+        width = neighbours(kv, room)
+        room[:, end - width : end] = kv.view(len(room), width, *kv.shape[1:])
+        return room[:, :end]
 
-    def view(self, now: Moment) -> View:
-        assert self.k is not None and self.v is not None and self.place is not None and self.own is not None
-        slots = self.own.shape[1]
-        k, v, place = (x[:, :slots] for x in (self.k, self.v, self.place))
-        return _view(k, v, place, self.own, now, self.restricted)
+    def look(self, now: Moment, reach: int | None) -> Sight:
+        return _look(self.place[:, : self.own.shape[1]], self.own, now, reach, self.restricted)
+
+    def fill(self, kv: Sequence[Tensor], packed: Packed) -> Growing:
+        own = torch.arange(packed.longest, device=packed.offsets.device) < packed.lengths[:, None]
+        place = torch.stack([pad(packed.place, packed), pad(packed.sentence, packed)], -1)
+        return Growing(self.restricted, tuple(pad(x, packed) for x in kv), place, own, [packed.longest])
 
     def reorder(self, index: Tensor, width: int = 0, keep: Tensor | None = None) -> Growing:
-        if self.k is None or self.v is None or self.place is None or self.own is None:
-            return self
-        lanes = lanes_of(index, neighbours(self.own, self.k), width, keep)
+        lanes = lanes_of(index, neighbours(self.own, self.place), width, keep)
         own = self.own[index]
         if lanes is None:
             return replace(self, own=own)
         slots = own.shape[1]
-        k, v, place = (x[:, :slots].index_select(0, lanes) for x in (self.k, self.v, self.place))
-        return Growing(self.restricted, k, v, place, own, [slots])
+        kv = tuple(x[:, :slots].index_select(0, lanes) for x in self.kv)
+        return Growing(self.restricted, kv, self.place[:, :slots].index_select(0, lanes), own, [slots])
 
     @property
     def capacity(self) -> int:  # type: ignore[override]
-        return 0 if self.own is None else self.own.shape[1]
+        return self.own.shape[1]
 
     def fixed(self, more: int) -> Fixed:
-        assert self.k is not None and self.v is not None and self.place is not None and self.own is not None
-        k, v, place = (x[:, : self.capacity] for x in (self.k, self.v, self.place))
-        used = self.own.new_full((1,), self.capacity, dtype=torch.long)
-        return Fixed(self.restricted, k, v, place, self.own, used).fixed(more)
+        kv, place = tuple(x[:, : self.capacity] for x in self.kv), self.place[:, : self.capacity]
+        used = torch.full((1,), self.capacity, device=place.device)
+        return Fixed(self.restricted, kv, place, self.own, used).fixed(more)
 
 
 @dataclass(frozen=True)
@@ -83,49 +84,52 @@ class Fixed(SelfState):
     """The same for CUDA graphs: constant shapes, written in place."""
 
     restricted: bool
-    k: Tensor  # [G, C, H, D]
-    v: Tensor
+    kv: tuple[Tensor, ...]  # [G, C, 2, H, D] each
     place: Tensor  # [G, C, 2]
     own: Tensor  # [N, C] bool
-    used: Tensor  # [1] slots that are filled
+    used: Tensor  # [1] slots that are taken
 
-    def add(self, k: Tensor, v: Tensor, now: Moment) -> Fixed:
-        lanes, width = len(self.k), neighbours(k, self.k)
-        slots = self.used + torch.arange(width, device=k.device)
-        new = (k, v, torch.stack([now.position, now.sentence], 1))
-        for x, y in zip((self.k, self.v, self.place), new, strict=True):
-            x.index_copy_(1, slots, y.view(lanes, width, *y.shape[1:]))
-        own = self.own.index_copy(1, slots, among(lanes, width, k.device))
+    def next(self, now: Moment) -> Fixed:
+        lanes, width = len(self.place), neighbours(now.position, self.place)
+        slots = self.used + torch.arange(width, device=self.used.device)
+        self.place.index_copy_(1, slots, torch.stack([now.position, now.sentence], 1).view(lanes, width, 2))
+        own = self.own.index_copy(1, slots, among(lanes, width, slots.device))
         return replace(self, own=own, used=self.used + width)
 
-    def fill(self, k: Tensor, v: Tensor, packed: Packed) -> SelfState:
+    def put(self, layer: int, kv: Tensor) -> Tensor:
+        room = self.kv[layer]
+        width = neighbours(kv, room)
+        slots = self.used + torch.arange(-width, 0, device=self.used.device)
+        return room.index_copy_(1, slots, kv.view(len(room), width, *kv.shape[1:]))
+
+    def look(self, now: Moment, reach: int | None) -> Sight:
+        return _look(self.place, self.own, now, reach, self.restricted)
+
+    def fill(self, kv: Sequence[Tensor], packed: Packed) -> SelfState:
         raise NotImplementedError("a fixed state is made from one that was filled")
 
-    def view(self, now: Moment) -> View:
-        return _view(self.k, self.v, self.place, self.own, now, self.restricted)
-
     def reorder(self, index: Tensor, width: int = 0, keep: Tensor | None = None) -> Fixed:
-        lanes = lanes_of(index, neighbours(self.own, self.k), width, keep)
+        lanes = lanes_of(index, neighbours(self.own, self.place), width, keep)
         own = self.own[index]
         if lanes is None:
             return replace(self, own=own)
-        return replace(self, k=self.k[lanes], v=self.v[lanes], place=self.place[lanes], own=own)
+        return replace(self, kv=tuple(x[lanes] for x in self.kv), place=self.place[lanes], own=own)
 
     @property
     def capacity(self) -> int:  # type: ignore[override]
-        return self.k.shape[1]
+        return self.place.shape[1]
 
     def fixed(self, more: int) -> Fixed:
-        width = neighbours(self.own, self.k)
+        width = neighbours(self.own, self.place)
         room = recurring(self.capacity + more * width) - self.capacity
-        k, v, place = (F.pad(x, (0, 0) * (x.ndim - 2) + (0, room)) for x in (self.k, self.v, self.place))
-        return Fixed(self.restricted, k, v, place, F.pad(self.own, (0, room)), self.used)
+        kv = tuple(F.pad(x, (0, 0, 0, 0, 0, 0, 0, room)) for x in self.kv)
+        return Fixed(self.restricted, kv, F.pad(self.place, (0, 0, 0, room)), F.pad(self.own, (0, room)), self.used)
 
 
-def _view(k: Tensor, v: Tensor, place: Tensor, own: Tensor, now: Moment, restricted: bool) -> View:
+def _look(place: Tensor, own: Tensor, now: Moment, reach: int | None, restricted: bool) -> Sight:
     position, sentence = place.unbind(-1)  # [G, M]
     allowed: tuple[Tensor, ...] = (own,)
     if restricted:
-        same = sentence[:, None] == now.sentence.view(len(k), neighbours(own, k), 1)  # [G, N / G, M]
+        same = sentence[:, None] == now.sentence.view(len(place), neighbours(own, place), 1)  # [G, N / G, M]
         allowed = (own, own & same.view(own.shape))
-    return View(k.transpose(1, 2), v.transpose(1, 2), allowed, position)
+    return Sight(allowed, distances(now, position, reach))

@@ -2,42 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from fenster.model.packed import Packed, pad, recurring
-from fenster.model.state.base import CrossState, Moment, View
+from fenster.model.state.base import CrossState, Moment, Sight
 
 
 @dataclass(frozen=True)
 class WholeSource(CrossState):
     """Every source token of the hypothesis' sequence."""
 
-    k: Tensor  # [B, S, H, D]
-    v: Tensor
+    kv: tuple[Tensor, ...]  # [B, S, 2, H, D] each
     lengths: Tensor  # [B]
 
-    def narrow(self, keep: Tensor) -> WholeSource:
-        return WholeSource(self.k[keep], self.v[keep], self.lengths[keep])
-
     @classmethod
-    def of(cls, k: Tensor, v: Tensor, source: Packed) -> WholeSource:
-        return cls(pad(k, source), pad(v, source), source.lengths)
+    def of(cls, kv: Sequence[Tensor], source: Packed) -> WholeSource:
+        return cls(tuple(pad(x, source) for x in kv), source.lengths)
+
+    def narrow(self, keep: Tensor) -> WholeSource:
+        return WholeSource(tuple(x[keep] for x in self.kv), self.lengths[keep])
+
+    def look(self, now: Moment) -> Sight:
+        allowed = torch.arange(self.kv[0].shape[1], device=self.lengths.device) < self.lengths[:, None]
+        return Sight((allowed,)) if now.width else Sight((allowed[now.sequence],), rows=now.sequence)
+
+    def slots(self, layer: int, sight: Sight) -> Tensor:
+        return self.kv[layer] if sight.rows is None else self.kv[layer][sight.rows]
 
     def fixed(self, source: Packed) -> WholeSource:
-        more = recurring(self.k.shape[1]) - self.k.shape[1]
-        k, v = (F.pad(x, (0, 0, 0, 0, 0, more)) for x in (self.k, self.v))
-        return WholeSource(k, v, self.lengths)
-
-    def view(self, now: Moment) -> View:
-        allowed = torch.arange(self.k.shape[1], device=self.k.device) < self.lengths[:, None]
-        k, v = self.k.transpose(1, 2), self.v.transpose(1, 2)
-        if now.width:
-            return View(k, v, (allowed,))
-        return View(k[now.sequence], v[now.sequence], (allowed[now.sequence],))
+        more = recurring(self.kv[0].shape[1]) - self.kv[0].shape[1]
+        return replace(self, kv=tuple(F.pad(x, (0, 0, 0, 0, 0, 0, 0, more)) for x in self.kv))
 
 
 @dataclass(frozen=True)
@@ -45,30 +44,29 @@ class SourceWindow(CrossState):
     """The source tokens within `window` of the aligned place: a slice for each hypothesis. With `focus`, of these
     only those of the sentence being translated, where there are any."""
 
-    k: Tensor  # [S, H, D], packed
-    v: Tensor
+    kv: tuple[Tensor, ...]  # [S, 2, H, D] each, packed
     source: Packed
     window: int
     focus: bool = False
 
-    def fixed(self, source: Packed) -> SourceWindow:
-        more = source.tokens - len(self.k)
-        k, v = (F.pad(x, (0, 0, 0, 0, 0, more)) for x in (self.k, self.v))
-        return SourceWindow(k, v, source, self.window, self.focus)
-
-    def view(self, now: Moment) -> View:
+    def look(self, now: Moment) -> Sight:
         begin, end = self.source.offsets[now.sequence], self.source.offsets[now.sequence + 1]
         window = min(self.window, self.source.longest)
-        offset = torch.arange(-window, window + 1, device=self.k.device)
-        index = (begin + now.center)[:, None] + offset
-        allowed = (index >= begin[:, None]) & (index < end[:, None])
-        index = index.clamp(0, len(self.k) - 1)
+        offset = torch.arange(-window, window + 1, device=begin.device)
+        rows = (begin + now.center)[:, None] + offset
+        allowed = (rows >= begin[:, None]) & (rows < end[:, None])
+        rows = rows.clamp(0, self.source.tokens - 1)
         if self.focus:
-            own = allowed & (self.source.sentence[index] == now.sentence[:, None])
+            own = allowed & (self.source.sentence[rows] == now.sentence[:, None])
             allowed = torch.where(own.any(1, keepdim=True), own, allowed)
+        return Sight((allowed,), rows=rows)
+
+    def slots(self, layer: int, sight: Sight) -> Tensor:
         # Rows of a table: far faster on a CPU than indexing with [N, M] indices.
-        k, v = (
-            F.embedding(index, x.flatten(1)).view(*index.shape, *x.shape[1:]).transpose(1, 2)
-            for x in (self.k, self.v)
-        )
-        return View(k, v, (allowed,))
+        assert sight.rows is not None
+        table = self.kv[layer]
+        return F.embedding(sight.rows, table.flatten(1)).view(*sight.rows.shape, *table.shape[1:])
+
+    def fixed(self, source: Packed) -> SourceWindow:
+        more = source.tokens - self.source.tokens
+        return replace(self, kv=tuple(F.pad(x, (0, 0, 0, 0, 0, 0, 0, more)) for x in self.kv), source=source)
