@@ -31,7 +31,7 @@ _KEPT = 1 << 34  # bytes of all graphs' states
 
 def suits(front: Front, model: Transformer, beam: int, most: int) -> bool:
     """Whether graphs can and should run a search of at most so many steps: on a GPU, if its state will not be so
-    large that moving it takes more time than launching kernels (whole documents under full attention)."""
+    large that reading all its room takes more time than launching kernels (whole documents, full attention)."""
     config = model.config
     usual = len(model.embedding.weight) >= 2 * beam  # with fewer words a beam widens step by step
     a_token = 0 if front.state.past.capacity is None else 2 * config.decoder_layers * config.width
@@ -60,7 +60,7 @@ class Graphs:
                 keep = torch.tensor(trails.leave(_lanes(trails.going)), device=front.rows.device)
                 kept = front.of_lanes(keep)
                 fixed = kept.fixed(0 if room else _MORE)
-                room += (_capacity(fixed) - _capacity(kept)) // front.rows.shape[1]
+                room += _gained(kept, fixed)
                 step = self._step(model, fixed, beam)
                 front = step.front
             launched = step.launch()
@@ -158,9 +158,10 @@ def _lanes(count: int) -> int:
     return 1 << (count - 1).bit_length()
 
 
-def _capacity(front: Front) -> float:
-    capacity = front.state.past.capacity
-    return math.inf if capacity is None else capacity
+def _gained(before: Front, after: Front) -> float:
+    """Steps that there is more room for."""
+    old, new = before.state.past.capacity, after.state.past.capacity
+    return math.inf if old is None or new is None else (new - old) // after.rows.shape[1]
 
 
 _GRAPHS: WeakKeyDictionary[Transformer, Graphs] = WeakKeyDictionary()
