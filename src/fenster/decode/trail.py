@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from fenster.tokenize import EOS_ID, SEP_ID
+
+Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -36,71 +39,76 @@ class Report:
 
 
 class _Step(NamedTuple):
-    """Candidates of one lane, or what its hypotheses have chosen."""
+    """What the hypotheses of all lanes have chosen, [rows, width] each, and in which row a lane's are."""
 
-    parents: list[int]
-    tokens: list[int]
-    marks: list[int]  # the sentence that a token ends by force, or -1
+    parents: Numbers
+    tokens: Numbers
+    marks: Numbers  # the sentence that a token ends by force, or -1
+    row: dict[int, int]
 
 
 class Trails:
     """Of all lanes of a search. `one` says for each whether it stops at a separator."""
 
     def __init__(self, one: Sequence[bool], beam: int, normalisation: float) -> None:
-        self._one, self._beam, self._normalisation = one, beam, normalisation
-        self._steps: list[list[_Step]] = [[] for _ in one]
+        self._one, self._beam, self._normalisation = np.array(one), beam, normalisation
+        self._steps: list[_Step] = []
         self._ended: list[list[Hypothesis]] = [[] for _ in one]
-        self._going = [True] * len(one)
-        self._slots: list[int | None] = list(range(len(one)))
-        """The lane that each row of the next report is about; None: about nothing."""
+        self._going = dict.fromkeys(range(len(one)), True)
+        self._row = {lane: lane for lane in self._going}
+        """The row of the next report that is about a lane; there may be rows about nothing."""
 
     @property
     def going(self) -> int:
         """Lanes that are not finished."""
-        return sum(self._going)
+        return sum(self._going.values())
 
     def note(self, report: Report) -> bool:
-        """One more step; whether any lane goes on. What a finished lane reports is not looked at."""
-        parents, tokens, full, places = report.numbers.tolist()
-        logs = report.logs.tolist()
-        for slot, lane in enumerate(self._slots):
-            if lane is not None and self._going[lane]:
-                marks = [place if mark else -1 for place, mark in zip(places[slot], full[slot], strict=True)]
-                self._note(lane, _Step(parents[slot], tokens[slot], marks), logs[slot])
-        return any(self._going)
+        """One more step; whether any lane goes on. What a finished lane reports is not looked at.
 
-    def _note(self, lane: int, found: _Step, logs: list[float]) -> None:
-        """Candidates of one lane, best first. An end counts only among the best `beam`; the hypotheses that go on are
-        the best `beam` others (`beam.chosen` finds the same on the device)."""
-        stops = (EOS_ID, SEP_ID) if self._one[lane] else (EOS_ID,)
-        others: list[int] = []
-        ends: list[int] = []
-        for n, token in enumerate(found.tokens):
-            (ends if token in stops else others).append(n)
-        for n in ends:
-            if n < self._beam and logs[n] > -inf:
-                self._ended[lane].append(self._hypothesis(lane, found, n, logs[n]))
-        alive = bool(others) and logs[others[0]] > -inf
-        self._going[lane] = alive and len(self._ended[lane]) < self._beam
-        order = (others + ends)[: self._beam]
-        self._steps[lane].append(_Step(*([column[n] for n in order] for column in found)))
+        An end counts only among the best `beam`; the hypotheses that go on are the best `beam` others (`beam.chosen`
+        finds the same on the device)."""
+        parents, tokens, full, places = report.numbers.cpu().numpy()  # [rows, candidates] each
+        logs = report.logs.cpu().numpy()
+        one = np.zeros(len(tokens), dtype=bool)
+        one[list(self._row.values())] = self._one[list(self._row)]
+        stops = (tokens == EOS_ID) | ((tokens == SEP_ID) & one[:, None])
+        said = logs > -np.inf
+        ended, alive = (stops & said)[:, : self._beam], (~stops & said).any(1)
+        marks = np.where(full, places, -1)
+        for lane, row in self._row.items():
+            if not self._going[lane]:
+                continue
+            for n in ended[row].nonzero()[0]:
+                ids, forced = self._back(lane, parents[row, n])
+                ids.append(int(tokens[row, n]))
+                forced |= {int(marks[row, n])} - {-1}
+                logprob = float(logs[row, n])
+                score = logprob / len(ids) ** self._normalisation
+                self._ended[lane].append(Hypothesis(tuple(ids), score, logprob, tuple(sorted(forced))))
+            self._going[lane] = bool(alive[row]) and len(self._ended[lane]) < self._beam
+        order = stops.argsort(1, kind="stable")[:, : self._beam]
+        kept, said_now, forced_now = (np.take_along_axis(column, order, 1) for column in (parents, tokens, marks))
+        self._steps.append(_Step(kept, said_now, forced_now, self._row))
+        return any(self._going.values())
 
-    def _hypothesis(self, lane: int, found: _Step, n: int, logprob: float) -> Hypothesis:
-        ids, marks, at = [found.tokens[n]], {found.marks[n]}, found.parents[n]
-        for step in reversed(self._steps[lane]):
-            ids.append(step.tokens[at])
-            marks.add(step.marks[at])
-            at = step.parents[at]
-        score = logprob / len(ids) ** self._normalisation
-        return Hypothesis(tuple(reversed(ids)), score, logprob, tuple(sorted(marks - {-1})))
+    def _back(self, lane: int, at: Any) -> tuple[list[int], set[int]]:
+        """What hypothesis `at` of a lane has said, and the sentences that it ended by force."""
+        ids, forced = [], set()
+        for step in reversed(self._steps):
+            row = step.row[lane]
+            ids.append(int(step.tokens[row, at]))
+            forced.add(int(step.marks[row, at]))
+            at = step.parents[row, at]
+        return ids[::-1], forced - {-1}
 
     def leave(self, room: int = 0) -> list[int]:
         """Let finished lanes leave: the rows of reports that stay, in order. If they are fewer than `room`, the first
         fills up what is left, and is then a copy that nothing is read from."""
-        stay = [slot for slot, lane in enumerate(self._slots) if lane is not None and self._going[lane]]
-        empty = max(0, room - len(stay))
-        self._slots = [*(self._slots[slot] for slot in stay), *[None] * empty]
-        return stay + stay[:1] * empty
+        lanes = [lane for lane in self._row if self._going[lane]]
+        stay = [self._row[lane] for lane in lanes]
+        self._row = {lane: row for row, lane in enumerate(lanes)}
+        return stay + stay[:1] * (room - len(stay))
 
     def best(self) -> list[list[Hypothesis]]:
         """The hypotheses of each lane, best first."""
