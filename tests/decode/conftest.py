@@ -14,6 +14,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "sentence": {"context": {"kind": "sentence"}, "model": {}},
     "concat-2": {"context": {"kind": "adjacent", "k": 2}, "model": {}},
     "concat": {"context": {"kind": "document", "limit": 60}, "model": {}},
+    "concat-relative": {"context": {"kind": "document", "limit": 60}, "model": {"positions": "relative"}},
     "lst": {"context": {"kind": "document", "limit": 60}, "model": {"attention": {"kind": "lst"}}},
     "window": {
         "context": {"kind": "document", "limit": 60},

@@ -120,6 +120,11 @@ def test_limits(saved: Saved, toy: Prepared) -> None:
         assert not {SEP_ID, EOS_ID} & set(hypothesis.ids[:-1])
     free = best(saved, [Job(sentences(toy, 2), (), Limits((4, 4), forced=False))])[0]
     assert all(h.ids[-1] == EOS_ID for h in free)
+    # Sentences beyond the last count as the last, whatever the limits of other lanes.
+    company = Job(sentences(toy, 1), (), Limits((3,) * 9))
+    again = best(saved, [Job(sentences(toy, 2), (), Limits((4, 4), forced=False)), company])[0]
+    assert [h.capped for h in again] == [h.capped for h in free]
+    assert all(set(h.capped) <= {0, 1} for h in free) and any(h.capped for h in free)
 
 
 def test_scores_fall(saved: Saved, toy: Prepared) -> None:

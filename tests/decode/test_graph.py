@@ -103,9 +103,12 @@ def test_recurring() -> None:
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize("kind", list(KINDS))
-def test_captured_steps_find_the_same(toy: Prepared, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])  # fused kernels are for the second
+def test_captured_steps_find_the_same(
+    toy: Prepared, kind: str, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
     saved = make_saved(toy, kind)
-    saved.model.to("cuda")
+    saved.model.to("cuda", dtype)
     captured = [found(saved, work, 4) for work in (jobs(toy), jobs(toy)[::-1], jobs(toy))]
     monkeypatch.setattr(graph, "suits", lambda *_: False)
     plain = found(saved, jobs(toy), 4)

@@ -225,6 +225,14 @@ def test_misaligned_parts_are_counted(toy: Prepared) -> None:
     forced = translator(saved).translate(DOCUMENTS[0])
     assert forced.misaligned == 0 and split.misaligned > 0
     assert len(split.segments) == len(forced.segments) == len(DOCUMENTS[0])
+    # A call that goes on counts the parts that it searches, the one that was interrupted too.
+    way = translator(saved, count="split")
+    counts = []
+    for done in range(len(DOCUMENTS[0])):
+        list(way.stream(DOCUMENTS[0], done=split.segments[:done]))
+        counts.append(way.misaligned)
+    assert counts[:2] == [split.misaligned] * 2 and counts[-1] > 0
+    assert counts == sorted(counts, reverse=True)
 
 
 def test_unknown_alignment(toy: Prepared) -> None:

@@ -127,7 +127,8 @@ def _each(
     model: Transformer, hidden: Tensor, state: DecoderState, rules: Rules, width: int, beam: int
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Of each hypothesis: log-probabilities (-inf where limits say no) and ids of its best next words and both ends,
-    [rows, each]; whether its sentence is full, so that it ends by force, and which sentence that is, [rows]."""
+    [rows, each]; whether its sentence is full, so that it ends by force, and which sentence that is (surplus ones
+    are the last), [rows]."""
     steps = state.steps
 
     def rows(x: Tensor) -> Tensor:
@@ -151,4 +152,4 @@ def _each(
     best, token = logs.topk(min(2 * beam, logs.shape[1]), -1)
     best = torch.cat([best.masked_fill(full[:, None], -torch.inf), sep[:, None], eos[:, None]], 1)
     token = F.pad(F.pad(token, (0, 1), value=SEP_ID), (0, 1), value=EOS_ID)
-    return best, token, full, sentence
+    return best, token, full, torch.minimum(sentence, rows(rules.count) - 1)

@@ -26,7 +26,8 @@ from fenster.model.transformer import Transformer
 
 _MORE = 32  # tokens that full attention gets room for at a time
 _LARGE = 1 << 31  # bytes of a step's state beyond which launches are not what takes the time
-_KEPT = 1 << 34  # bytes of all graphs' states
+_KEPT = 1 << 34  # bytes of all graphs' states, or a quarter of the device's memory where that is less
+_MOST = 64  # graphs
 
 
 def suits(front: Front, model: Transformer, beam: int, most: int) -> bool:
@@ -78,9 +79,14 @@ class Graphs:
         else:
             step.load(front)
         self._steps[key] = step
-        while len(self._steps) > 1 and sum(_bytes(each.front) for each in self._steps.values()) > _KEPT:
+        while len(self._steps) > 1 and self._too_many(front.rows.device):
             self._steps.popitem(last=False)
         return step
+
+    def _too_many(self, device: torch.device) -> bool:
+        memory = torch.cuda.get_device_properties(device).total_memory if device.type == "cuda" else 4 * _KEPT
+        kept = sum(_bytes(each.front) for each in self._steps.values())
+        return len(self._steps) > _MOST or kept > min(_KEPT, memory // 4)
 
 
 class Launched(Protocol):

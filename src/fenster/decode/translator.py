@@ -152,8 +152,9 @@ class Translator:
             found = list(self._search_blocks(group))
             seconds = (time.perf_counter() - began) / len(found)
             skip = max(0, done - group[0][1].first) if begin == 0 else 0
-            for hypotheses, misaligned in found[skip:]:
-                yield hypotheses, seconds, misaligned
+            before = any(misaligned for _, misaligned in found[:skip])  # of a block that was begun already
+            for place, (hypotheses, misaligned) in enumerate(found[skip:]):
+                yield hypotheses, seconds, misaligned or (before and place == 0)
 
     def _one_after_other(self, documents: Iterable[Document]) -> Iterator[Translation]:
         waiting: list[Lane] = []
