@@ -137,10 +137,13 @@ def test_systems_of_one_name_are_told_apart_by_their_settings(tmp_path: Path) ->
 
 
 def test_the_paper_has_no_figures_for_what_it_did_not_do(tmp_path: Path) -> None:
-    """A document-level model that decodes single sentences is none of its systems."""
+    """A document-level model that decodes single sentences is none of its systems; alignments are in Table 4."""
     result(WINDOW | {"strategy": "sentence"}, [1, 2]).write(tmp_path / "0.json")
-    (final,) = (table for table in tables(collect([tmp_path])) if table.title.startswith("Table 5"))
-    assert final.rows[0][-3:] == ("–", "–", "–")
+    result(WINDOW | {"name": "1-1", "alignment": "one-to-one"}, [1, 2]).write(tmp_path / "1.json")
+    made = {table.title[:7]: table for table in tables(collect([tmp_path]))}
+    assert [row[-3:] for row in made["Table 5"].rows] == [("–", "–", "–")] * 2
+    (aligned,) = (row for row in made["Table 4"].rows if row[0] == "1-1")
+    assert aligned[-2:] == ("31.9", "49.8")
 
 
 def test_test_sets_of_one_name_are_refused(tmp_path: Path) -> None:

@@ -53,9 +53,11 @@ def figure(score: Score | None, interval: bool = False) -> str:
 
 
 def _paper(table: str, result: Result, *keys: str) -> dict[str, Any]:
-    """The paper's row for the same kind of system; empty if it has none (or none that decodes single sentences)."""
+    """The paper's row for the same kind of system; empty if it has none: it decodes no single sentences with document
+    systems, and other alignments of windows are in its Table 4 only."""
     system = result.system.model_dump()
-    if system["strategy"] == "sentence" != system["attention"]:
+    usual = system["alignment"] in (None, "linear", "sent-align") or "alignment" in keys
+    if not usual or system["strategy"] == "sentence" != system["attention"]:
         return {}
     for row in _PAPER[table]:
         if all(row.get(key) == system.get(key) for key in keys):
