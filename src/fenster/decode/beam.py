@@ -20,9 +20,7 @@ from fenster.decode.trail import Report
 from fenster.model.packed import recurring
 from fenster.model.precision import widened
 from fenster.model.transformer import DecoderState, Transformer
-from fenster.tokenize import BOD_ID, BOS_ID, EOS_ID, PAD_ID, SEP_ID, UNK_ID
-
-SYMBOLS = (PAD_ID, UNK_ID, BOS_ID, EOS_ID, SEP_ID, BOD_ID)  # the first ids of every vocabulary
+from fenster.tokenize import BOD_ID, EOS_ID, SEP_ID
 
 
 @dataclass(frozen=True)
@@ -145,10 +143,11 @@ def _each(
     surplus = sentence >= 2 * rows(rules.count)
     no_sep, no_eos = early | (counted & last) | surplus, early | (counted & ~last & ~surplus)
 
-    # Symbols apart from words: no model is trained to say the others, and what ends a sentence has rules of its own.
+    # Symbols, which are the ids up to `<bod>`, apart from words: what ends a sentence has rules of its own, and the
+    # others no model is trained to say.
     logs = widened(model.logits(hidden)).log_softmax(-1)  # [rows, V]
     sep, eos = logs[:, SEP_ID].masked_fill(no_sep, -torch.inf), logs[:, EOS_ID].masked_fill(no_eos, -torch.inf)
-    logs[:, : max(SYMBOLS) + 1] = -torch.inf
+    logs[:, : BOD_ID + 1] = -torch.inf
     best, token = logs.topk(min(2 * beam, logs.shape[1]), -1)
     best = torch.cat([best.masked_fill(full[:, None], -torch.inf), sep[:, None], eos[:, None]], 1)
     token = F.pad(F.pad(token, (0, 1), value=SEP_ID), (0, 1), value=EOS_ID)

@@ -22,6 +22,7 @@ from torch import Tensor
 from fenster.decode.beam import Front, advanced
 from fenster.decode.trail import Report, Trails
 from fenster.decode.tree import leaves, rebuilt, signature
+from fenster.model.packed import power_of_two
 from fenster.model.transformer import Transformer
 
 _MORE = 32  # tokens that full attention gets room for at a time
@@ -58,7 +59,7 @@ class Graphs:
                 if behind is not None and not trails.note(behind.report()):
                     break
                 behind = None
-                keep = torch.tensor(trails.leave(_lanes(trails.going)), device=front.rows.device)
+                keep = torch.tensor(trails.leave(power_of_two(trails.going)), device=front.rows.device)
                 kept = front.of_lanes(keep)
                 fixed = kept.fixed(0 if room else _MORE)
                 room += _gained(kept, fixed)
@@ -158,10 +159,6 @@ def _pinned(x: Tensor) -> Tensor:
 
 def _bytes(front: Front) -> int:
     return sum(x.numel() * x.element_size() for x in leaves(front))
-
-
-def _lanes(count: int) -> int:
-    return 1 << (count - 1).bit_length()
 
 
 def _gained(before: Front, after: Front) -> float:

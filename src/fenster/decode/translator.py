@@ -80,7 +80,7 @@ class Translator:
         makes room for the next; with the other strategies `lanes` blocks are searched at once, of as many documents
         as it takes.
         """
-        return self._side_by_side(documents) if self.strategy == "sequential" else self._one_after_other(documents)
+        return self._side_by_side(documents) if self.strategy == "sequential" else self._by_blocks(documents)
 
     def stream(
         self,
@@ -156,7 +156,7 @@ class Translator:
             for place, (hypotheses, misaligned) in enumerate(found[skip:]):
                 yield hypotheses, seconds, misaligned or (before and place == 0)
 
-    def _one_after_other(self, documents: Iterable[Document]) -> Iterator[Translation]:
+    def _by_blocks(self, documents: Iterable[Document]) -> Iterator[Translation]:
         waiting: list[Lane] = []
         blocks: list[Part] = []
         for document in documents:

@@ -79,20 +79,27 @@ class Packed:
             None if self.before is None else apply(self.before),
         )
 
+    def roomy(self, sequences: int, starts: int, longest: int) -> Packed:
+        """The same meaning in other shapes: empty sequences behind the last, their lengths as further starts."""
+        more = sequences - self.sequences
+        wider = self.lengths[:, None].expand(-1, starts - self.starts.shape[1])
+        return replace(
+            self,
+            offsets=torch.cat([self.offsets, self.offsets[-1:].expand(more)]),
+            starts=F.pad(torch.cat([self.starts, wider], 1), (0, 0, 0, more)),
+            longest=longest,
+            before=None if self.before is None else F.pad(self.before, (0, more)),
+        )
+
     def fixed(self) -> Packed:
         """The same in tensors of recurring sizes, with sequences and tokens at the end that nobody asks for."""
-        offsets, before = self.offsets, self.offsets.new_zeros(self.sequences) if self.before is None else self.before
-        more, tokens = recurring(self.sequences) - self.sequences, recurring(self.tokens) - self.tokens
-        wider = self.starts[:, -1:].expand(-1, recurring(self.starts.shape[1]) - self.starts.shape[1])
-        return Packed(
-            torch.cat([offsets, offsets[-1:].expand(more)]),
-            F.pad(self.owner, (0, tokens)),
-            F.pad(self.position, (0, tokens)),
-            F.pad(self.sentence, (0, tokens)),
-            F.pad(torch.cat([self.starts, wider], 1), (0, 0, 0, more)),
-            recurring(self.tokens),
-            F.pad(before, (0, more)),
+        more = recurring(self.tokens) - self.tokens
+        before = self.offsets.new_zeros(self.sequences) if self.before is None else self.before
+        layout = replace(self, before=before).roomy(
+            recurring(self.sequences), recurring(self.starts.shape[1]), recurring(self.tokens)
         )
+        owner, position, sentence = (F.pad(x, (0, more)) for x in (self.owner, self.position, self.sentence))
+        return replace(layout, owner=owner, position=position, sentence=sentence)
 
     @property
     def place(self) -> Tensor:  # [tokens]
@@ -112,9 +119,14 @@ class Packed:
         return len(self.owner)
 
 
+def power_of_two(number: int) -> int:
+    """The next one, or the number itself."""
+    return 1 << (number - 1).bit_length()
+
+
 def recurring(size: int) -> int:
     """The next of few sizes, 16, 24, 32, 48, 64, …: for tensors whose shapes should come again."""
-    power = 1 << max(4, (size - 1).bit_length())
+    power = max(16, power_of_two(size))
     between = power * 3 // 4
     return between if 16 < size <= between else power
 

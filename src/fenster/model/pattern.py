@@ -99,6 +99,11 @@ class Pattern:
         return low.int(), high.int()
 
 
+def table_rows(distance: Tensor, reach: int) -> Tensor:
+    """Rows of a table of relative vectors for distances i - j."""
+    return distance.clamp(-reach, reach) + reach
+
+
 @dataclass(frozen=True)
 class Relative:
     """Learned vectors r_{i-j} for the key term q_i · r_{i-j} (Shaw et al.); self-attention only.
@@ -113,7 +118,7 @@ class Relative:
         return (len(self.table) - 1) // 2
 
     def index(self, distance: Tensor) -> Tensor:
-        return distance.clamp(-self.reach, self.reach) + self.reach
+        return table_rows(distance, self.reach)
 
     def span(self, window: int) -> Tensor:
         """The vectors of distances -window … window, [2 * window + 1, H, D]."""

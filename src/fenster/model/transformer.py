@@ -206,7 +206,7 @@ class Transformer(nn.Module):
         sequence = torch.arange(target.sequences, device=inputs.device)
         inner = (target.position - target.starts[target.owner, target.sentence])[last]
         steps = Steps(alignment, source, None, sequence, sequence, target.place[last], target.sentence[last], inner)
-        past = self.variant.self_state([kv[:0] for kv in kept]).fill(kept, target)
+        past = self.variant.filled_state(kept, target)
         remembered = [layer.cross.remember(memory) for layer in self._layers()]
         seen = self.variant.cross_state(remembered, source, self.focus if focus is None else focus)
         return self.decoder_norm(x[last]), DecoderState(past, seen, steps, width=1)

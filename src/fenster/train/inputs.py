@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from fenster.batch import Batch, PackedSide
-from fenster.model.packed import Packed
+from fenster.model.packed import Packed, power_of_two
 from fenster.tokenize import PAD_ID
 
 
@@ -35,19 +34,19 @@ class Inputs:
         tokens = target.tokens
         if unit is None:
             return cls(_ids(source), _ids(target), Packed.of(source), Packed.of(target), tokens, batch)
-        sides, reach = (source, target), [_power(side.longest) for side in (source, target)]
+        sides, reach = (source, target), [power_of_two(side.longest) for side in (source, target)]
         room = [-side.tokens % unit for side in sides]
         # As many padding sequences on both sides, none longer than a real one may be.
         while (count := max(-(-r // most) for r, most in zip(room, reach, strict=True))) > min(room):
             room = [r + unit if r < count else r for r in room]
         source, target = (_extended(side, r, count) for side, r in zip(sides, room, strict=True))
-        sequences = _power(len(batch) + count)
-        sentences = _power(int(max(np.diff(side.start_offsets).max() for side in (source, target))))
+        sequences = power_of_two(len(batch) + count)
+        sentences = power_of_two(int(max(np.diff(side.start_offsets).max() for side in (source, target))))
         return cls(
             _ids(source),
             _ids(target),
-            _fixed(Packed.of(source), sequences, sentences, reach[0]),
-            _fixed(Packed.of(target), sequences, sentences, reach[1]),
+            Packed.of(source).roomy(sequences, sentences, reach[0]),
+            Packed.of(target).roomy(sequences, sentences, reach[1]),
             tokens,
             batch,
         )
@@ -90,10 +89,6 @@ def _ids(side: PackedSide) -> Tensor:
     return torch.from_numpy(side.ids.astype(np.int64))
 
 
-def _power(number: int) -> int:
-    return 1 << (number - 1).bit_length()
-
-
 def _extended(side: PackedSide, room: int, count: int) -> PackedSide:
     """`count` sequences of one sentence each behind the others, `room` tokens in all."""
     if not count:
@@ -107,16 +102,4 @@ def _extended(side: PackedSide, room: int, count: int) -> PackedSide:
         np.concatenate([side.sentence, np.zeros(room, np.int32)]),
         np.concatenate([side.starts, starts]).astype(np.int32),
         np.concatenate([side.start_offsets, side.start_offsets[-1] + 2 * np.arange(1, count + 1)]).astype(np.int32),
-    )
-
-
-def _fixed(packed: Packed, sequences: int, sentences: int, longest: int) -> Packed:
-    """Empty sequences behind the last, repeated last starts, longest rounded up: the same meaning in fewer shapes."""
-    more, wider = sequences - packed.sequences, sentences - packed.starts.shape[1]
-    starts = torch.cat([packed.starts, packed.lengths[:, None].expand(-1, wider)], 1)
-    return replace(
-        packed,
-        offsets=F.pad(packed.offsets, (0, more), value=packed.tokens),
-        starts=F.pad(starts, (0, 0, 0, more)),
-        longest=longest,
     )

@@ -48,6 +48,10 @@ class Variant(ABC):
         [N, 2, H, D] in each layer will be like `rows`."""
 
     @abstractmethod
+    def filled_state(self, kv: Sequence[Tensor], target: Packed) -> SelfState:
+        """The same after whole sequences, one a hypothesis: keys and values [tokens, 2, H, D] of each layer."""
+
+    @abstractmethod
     def cross_state(self, kv: Sequence[Tensor], source: Packed, focus: bool) -> CrossState:
         """The decode-time state of cross-attention over source keys and values [S, 2, H, D] of each layer. With
         `focus` a window ends where the sentence being translated does; variants without windows do not look at it."""

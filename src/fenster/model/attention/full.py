@@ -25,5 +25,8 @@ class Full(Variant):
     def self_state(self, rows: Sequence[Tensor]) -> SelfState:
         return Growing.empty(rows)
 
+    def filled_state(self, kv: Sequence[Tensor], target: Packed) -> SelfState:
+        return Growing.of(kv, target)
+
     def cross_state(self, kv: Sequence[Tensor], source: Packed, focus: bool) -> CrossState:
         return WholeSource.of(kv, source)

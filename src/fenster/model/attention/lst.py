@@ -27,6 +27,9 @@ class Lst(Full):
     def self_state(self, rows: Sequence[Tensor]) -> SelfState:
         return Growing.empty(rows, restricted=True)
 
+    def filled_state(self, kv: Sequence[Tensor], target: Packed) -> SelfState:
+        return Growing.of(kv, target, restricted=True)
+
 
 def _both(pattern: Pattern) -> tuple[Pattern, ...]:
     return pattern, replace(pattern, same_sentence=True)

@@ -28,5 +28,8 @@ class Window(Variant):
     def self_state(self, rows: Sequence[Tensor]) -> SelfState:
         return Ring.empty(rows, self.window + 1)
 
+    def filled_state(self, kv: Sequence[Tensor], target: Packed) -> SelfState:
+        return Ring.of(kv, target, self.window + 1)
+
     def cross_state(self, kv: Sequence[Tensor], source: Packed, focus: bool) -> CrossState:
         return SourceWindow(tuple(kv), source, self.window, focus)

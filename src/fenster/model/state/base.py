@@ -10,13 +10,13 @@ States are immutable, but for fixed ones: `next` and `reorder` return new ones, 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from fenster.model.packed import Packed
+from fenster.model.pattern import table_rows
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,6 @@ class SelfState(ABC):
     @abstractmethod
     def put(self, layer: int, kv: Tensor) -> Tensor:
         """Keys and values [N, 2, H, D] of the tokens at `now` to their slots; all slots of it [G, M, 2, H, D]."""
-
-    @abstractmethod
-    def fill(self, kv: Sequence[Tensor], packed: Packed) -> SelfState:
-        """An empty state with whole sequences, one for each hypothesis: [tokens, 2, H, D] of each layer."""
 
     @abstractmethod
     def reorder(self, index: Tensor, width: int = 0, keep: Tensor | None = None) -> SelfState:
@@ -114,4 +110,4 @@ def distances(now: Moment, position: Tensor, reach: int | None) -> Tensor | None
         return None
     groups, slots = position.shape
     away = now.position.view(groups, neighbours(now.position, position), 1) - position[:, None]
-    return away.view(len(now.position), slots).clamp(-reach, reach) + reach
+    return table_rows(away.view(len(now.position), slots), reach)

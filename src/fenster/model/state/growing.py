@@ -34,6 +34,13 @@ class Growing(SelfState):
         none = torch.zeros(len(rows[0]), 0, dtype=torch.long, device=rows[0].device)
         return cls(restricted, kv, none.unsqueeze(-1).expand(-1, -1, 2), none.bool(), [0])
 
+    @classmethod
+    def of(cls, kv: Sequence[Tensor], packed: Packed, restricted: bool = False) -> Growing:
+        """Whole sequences, one for each hypothesis: keys and values [tokens, 2, H, D] of each layer."""
+        own = torch.arange(packed.longest, device=packed.offsets.device) < packed.lengths[:, None]
+        place = torch.stack([pad(packed.place, packed), pad(packed.sentence, packed)], -1)
+        return cls(restricted, tuple(pad(x, packed) for x in kv), place, own, [packed.longest])
+
     def next(self, now: Moment) -> Growing:
         lanes, begin, width = len(self.place), self.own.shape[1], neighbours(now.position, self.place)
         end, kv, place, written = begin + width, self.kv, self.place, self.written
@@ -54,11 +61,6 @@ class Growing(SelfState):
 
     def look(self, now: Moment, reach: int | None) -> Sight:
         return _look(self.place[:, : self.own.shape[1]], self.own, now, reach, self.restricted)
-
-    def fill(self, kv: Sequence[Tensor], packed: Packed) -> Growing:
-        own = torch.arange(packed.longest, device=packed.offsets.device) < packed.lengths[:, None]
-        place = torch.stack([pad(packed.place, packed), pad(packed.sentence, packed)], -1)
-        return Growing(self.restricted, tuple(pad(x, packed) for x in kv), place, own, [packed.longest])
 
     def reorder(self, index: Tensor, width: int = 0, keep: Tensor | None = None) -> Growing:
         lanes = lanes_of(index, neighbours(self.own, self.place), width, keep)
@@ -104,9 +106,6 @@ class Fixed(SelfState):
 
     def look(self, now: Moment, reach: int | None) -> Sight:
         return _look(self.place, self.own, now, reach, self.restricted)
-
-    def fill(self, kv: Sequence[Tensor], packed: Packed) -> SelfState:
-        raise NotImplementedError("a fixed state is made from one that was filled")
 
     def reorder(self, index: Tensor, width: int = 0, keep: Tensor | None = None) -> Fixed:
         lanes = lanes_of(index, neighbours(self.own, self.place), width, keep)

@@ -31,6 +31,24 @@ class Ring(SelfState):
         position = torch.full((len(rows[0]), size), -1, device=rows[0].device)
         return cls(kv, position, position[:, :, None] >= 0, position[:, 0])
 
+    @classmethod
+    def of(cls, kv: Sequence[Tensor], packed: Packed, size: int) -> Ring:
+        """Whole sequences, one for each hypothesis: keys and values [tokens, 2, H, D] of each layer."""
+        device = packed.offsets.device
+        lane = torch.arange(packed.sequences, device=device)[:, None]
+        local = packed.lengths[:, None] - 1 - torch.arange(size, device=device)  # [G, size], newest first
+        row = packed.offsets[:-1, None] + local.clamp(min=0)
+        place = packed.place[row] - local.clamp(min=0) + local
+        slot = place % size
+        kept = []
+        for x in kv:
+            room = x.new_zeros(packed.sequences, size, *x.shape[1:])
+            room[lane, slot] = x[row]
+            kept.append(room.unsqueeze(2))
+        position = torch.full(slot.shape, -1, device=device)
+        position[lane, slot] = torch.where(local >= 0, place, -1)
+        return cls(tuple(kept), position, position[:, :, None] >= 0, slot[:, 0])
+
     @property
     def size(self) -> int:
         return self.position.shape[1]
@@ -64,22 +82,6 @@ class Ring(SelfState):
             return self
         kv = tuple(F.pad(x, (0, 0, 0, 0, 0, 0, 0, more)) for x in self.kv)
         return replace(self, kv=kv, own=F.pad(self.own, (0, more)))
-
-    def fill(self, kv: Sequence[Tensor], packed: Packed) -> Ring:
-        device = packed.offsets.device
-        lane = torch.arange(packed.sequences, device=device)[:, None]
-        local = packed.lengths[:, None] - 1 - torch.arange(self.size, device=device)  # [G, size], newest first
-        row = packed.offsets[:-1, None] + local.clamp(min=0)
-        place = packed.place[row] - local.clamp(min=0) + local
-        slot = place % self.size
-        kept = []
-        for x in kv:
-            room = x.new_zeros(packed.sequences, self.size, *x.shape[1:])
-            room[lane, slot] = x[row]
-            kept.append(room.unsqueeze(2))
-        position = torch.full(slot.shape, -1, device=device)
-        position[lane, slot] = torch.where(local >= 0, place, -1)
-        return Ring(tuple(kept), position, position[:, :, None] >= 0, slot[:, 0])
 
     def reorder(self, index: Tensor, width: int = 0, keep: Tensor | None = None) -> Ring:
         lanes = lanes_of(index, neighbours(self.own, self.position), width, keep)
