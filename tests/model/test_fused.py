@@ -56,7 +56,7 @@ def test_dropout_inside_the_norm() -> None:
 def test_relu_and_dropout(p: float, dtype: torch.dtype) -> None:
     torch.manual_seed(2)
     x = torch.randn(90, 70, device=DEVICE, dtype=dtype, requires_grad=True)
-    y = fused.relu_dropout(x, fused.seed(x), p)
+    y = fused.relu_dropout(x, fused.seed(x, p), p)
     kept = y != 0
     assert not kept[x <= 0].any()
     assert abs(float(kept[x > 0].float().mean()) - (1 - p)) < 0.03
@@ -70,7 +70,7 @@ def test_the_seed_rules() -> None:
     found = []
     for seed in (1, 1, 2):
         torch.manual_seed(seed)
-        found.append(fused.relu_dropout(x, fused.seed(x), 0.5))
+        found.append(fused.relu_dropout(x, fused.seed(x, 0.5), 0.5))
     assert torch.equal(found[0], found[1]) and not torch.equal(found[0], found[2])
 
 

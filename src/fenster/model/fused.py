@@ -32,19 +32,20 @@ def available(x: Tensor) -> bool:
 
 def residual_norm(x: Tensor, h: Tensor, weight: Tensor, bias: Tensor, p: float, epsilon: float) -> Tensor:
     """layer_norm(x + dropout(h, p)) in x's precision; sums in float32."""
-    y: Tensor = _norm(x.contiguous(), h.contiguous(), weight, bias, seed(x), p, epsilon)[0]
+    y: Tensor = _norm(x.contiguous(), h.contiguous(), weight, bias, seed(x, p), p, epsilon)[0]
     return y
 
 
-def relu_dropout(x: Tensor, seed: Tensor, p: float) -> Tensor:
+def relu_dropout(x: Tensor, seed: Tensor | None, p: float) -> Tensor:
     """dropout(relu(x), p), where what is dropped follows from `seed`."""
     y: Tensor = _relu(x.contiguous(), seed, p)
     return y
 
 
-def seed(x: Tensor) -> Tensor:
-    """Two 32-bit numbers from the device's generator, so that torch.manual_seed and CUDA graphs rule here too."""
-    return torch.randint(-(1 << 31), 1 << 31, (2,), device=x.device, dtype=torch.int32)
+def seed(x: Tensor, p: float) -> Tensor | None:
+    """Two 32-bit numbers from the device's generator, so that torch.manual_seed and CUDA graphs rule here too; None
+    where nothing is dropped."""
+    return None if p == 0 else torch.randint(-(1 << 31), 1 << 31, (2,), device=x.device, dtype=torch.int32)
 
 
 def _dropping(p: float) -> dict[str, Any]:
@@ -59,7 +60,7 @@ def _rows(size: int) -> tuple[int, int, int]:
 
 @torch.library.custom_op("fenster::residual_norm", mutates_args=())
 def _norm(
-    x: Tensor, h: Tensor, weight: Tensor, bias: Tensor, seed: Tensor, p: float, epsilon: float
+    x: Tensor, h: Tensor, weight: Tensor, bias: Tensor, seed: Tensor | None, p: float, epsilon: float
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(normed, x + dropout(h), mean, 1 / deviation)."""
     rows, size = x.shape
@@ -82,7 +83,7 @@ def _(x: Tensor, *_: object) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 @torch.library.custom_op("fenster::residual_norm_backward", mutates_args=())
 def _norm_backward(
-    dy: Tensor, z: Tensor, weight: Tensor, seed: Tensor, mean: Tensor, rstd: Tensor, p: float
+    dy: Tensor, z: Tensor, weight: Tensor, seed: Tensor | None, mean: Tensor, rstd: Tensor, p: float
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(dx, dh, dweight, dbias)."""
     rows, size = z.shape
@@ -125,7 +126,7 @@ _norm.register_autograd(_norm_differentiate, setup_context=_norm_save)
 
 
 @torch.library.custom_op("fenster::relu_dropout", mutates_args=())
-def _relu(x: Tensor, seed: Tensor, p: float) -> Tensor:
+def _relu(x: Tensor, seed: Tensor | None, p: float) -> Tensor:
     y = torch.empty_like(x)
     fused_triton.relu_forward[(triton.cdiv(x.numel(), _BLOCK),)](
         x, seed, y, x.numel(), **_dropping(p), BLOCK=_BLOCK, DROP=p > 0, num_warps=8

@@ -52,9 +52,10 @@ class FeedForward(nn.Module):
             start(linear, config.width)
 
     def forward(self, x: Tensor) -> Tensor:
-        seed = fused.seed(x) if fused.available(x) else None  # drawn here, so that it is the same again
+        ours = fused.available(x)
+        seed = fused.seed(x, self._dropped) if ours else None  # drawn here, so that it is the same again
         if self.checkpointing and torch.is_grad_enabled():
-            y = checkpoint(self._inside, x, seed, use_reentrant=False, preserve_rng_state=seed is None)
+            y = checkpoint(self._inside, x, seed, use_reentrant=False, preserve_rng_state=not ours)
         else:
             y = self._inside(x, seed)
         out: Tensor = self.down(y)
@@ -62,10 +63,14 @@ class FeedForward(nn.Module):
 
     def _inside(self, x: Tensor, seed: Tensor | None) -> Tensor:
         y: Tensor = self.up(x)
-        if seed is None:
+        if not fused.available(x):
             dropped: Tensor = self.dropout(F.relu(y))
             return dropped
-        return fused.relu_dropout(y, seed, self.dropout.p if self.training else 0.0)
+        return fused.relu_dropout(y, seed, self._dropped)
+
+    @property
+    def _dropped(self) -> float:
+        return self.dropout.p if self.training else 0.0
 
 
 class EncoderLayer(nn.Module):
