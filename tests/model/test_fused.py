@@ -78,6 +78,8 @@ def test_shape_functions() -> None:
     for p in (0.0, 0.1):
         x = torch.randn(6, 32, device=DEVICE, requires_grad=True)
         seed = torch.zeros(2, device=DEVICE, dtype=torch.int32)
-        torch.library.opcheck(fused._relu, (x, seed, p))
+        torch.library.opcheck(torch.ops.fenster.relu_dropout.default, (x, seed, p))
         weight = torch.randn(32, device=DEVICE, requires_grad=True)
-        torch.library.opcheck(fused._norm, (x, x.detach(), weight, weight.detach(), seed, p, 1e-5))
+        torch.library.opcheck(
+            torch.ops.fenster.residual_norm.default, (x, x.detach(), weight, weight.detach(), seed, p, 1e-5)
+        )

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from fenster.decode.quantise import quantised
 from fenster.decode.sequential import Reading
 from fenster.errors import FensterError
 from fenster.model import Transformer, preset
+from fenster.model.precision import Products, products
 
 VOCABULARY = 15_000
 SENTENCE = 25  # tokens of a sentence, source and target
@@ -98,9 +100,8 @@ def against(device: torch.device, count: int, beam: int, batch: int, programs: l
     """Sentences a second and target tokens a second of each program, on `count` sentences, `batch` at a time."""
     rng = np.random.default_rng(0)
     sources = [rng.integers(6, VOCABULARY, SENTENCE).tolist() for _ in range(count)]
-    makers = {"fenster": _fenster, "fenster int8": _int8, "hugging face": _hugging_face, "ctranslate2": _ctranslate2}
     for program in programs:
-        translate = makers[program](device, beam)
+        translate = PROGRAMS[program](device, beam)
         translate(sources[:batch])
         if device.type == "cuda":
             torch.cuda.synchronize()
@@ -116,13 +117,13 @@ def _int8(device: torch.device, beam: int) -> Any:
     return _fenster(device, beam, quantised(base(device)))
 
 
-def _fenster(device: torch.device, beam: int, model: Transformer | None = None) -> Any:
+def _fenster(device: torch.device, beam: int, model: Transformer | None = None, precision: Products = "tf32") -> Any:
     model = model or base(device)
 
     def translate(sources: list[list[int]]) -> int:
         limits = Limits((SENTENCE,), least=SENTENCE, one=True)
         jobs = [Job([np.array(source)], (), limits) for source in sources]
-        found = run(model, jobs, beam=beam, normalisation=1.0, alignment=None)
+        found = run(model, jobs, beam=beam, normalisation=1.0, alignment=None, precision=precision)
         return sum(len(each[0].ids) for each in found)
 
     return translate
@@ -143,12 +144,12 @@ def _marian() -> Any:
     return MarianMTModel(config).eval()
 
 
-def _hugging_face(device: torch.device, beam: int) -> Any:
+def _hugging_face(device: torch.device, beam: int, precision: Products = "float32") -> Any:
     model = _marian().to(device)
 
     def translate(sources: list[list[int]]) -> int:
         ids = torch.tensor([[*source, 3] for source in sources], device=device)
-        with torch.inference_mode():
+        with torch.inference_mode(), products(precision):
             found = model.generate(
                 ids, num_beams=beam, min_new_tokens=SENTENCE + 1, max_new_tokens=SENTENCE + 1, early_stopping=True
             )
@@ -184,6 +185,16 @@ def _ctranslate2(device: torch.device, beam: int) -> Any:
         return sum(len(each.hypotheses[0]) + 1 for each in found)
 
     return translate
+
+
+PROGRAMS: dict[str, Callable[[torch.device, int], Any]] = {
+    "fenster": _fenster,
+    "fenster float32": partial(_fenster, precision="float32"),
+    "fenster int8": _int8,
+    "hugging face": _hugging_face,
+    "hugging face tf32": partial(_hugging_face, precision="tf32"),
+    "ctranslate2": _ctranslate2,
+}
 
 
 class _Pieces:

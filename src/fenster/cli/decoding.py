@@ -41,6 +41,8 @@ class Decoding:
     "Around which source token windows lie; the model's own if left out."
     focus: bool | None = None
     "Windows of cross-attention end with the sentence being translated (beyond the paper); as the model says."
+    precision: Literal["tf32", "float32"] = "tf32"
+    "Of matrix products on a GPU: tf32 is faster, float32 more exact."
     int8: bool | None = None
     "8-bit weights: several times faster on a CPU, a little less exact; the default for models exported in 8 bits."
     lanes: int = 32
@@ -60,6 +62,7 @@ class Decoding:
             "lookahead": self.lookahead,
             "alignment": self.alignment,
             "focus": self.focus,
+            "precision": self.precision,
             "int8": self.int8,
             "lanes": self.lanes,
         }

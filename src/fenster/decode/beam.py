@@ -102,53 +102,50 @@ def advanced(model: Transformer, front: Front, beam: int) -> tuple[Front, Report
 def chosen(
     model: Transformer, hidden: Tensor, state: DecoderState, sums: Tensor, rules: Rules, beam: int
 ) -> tuple[Front, Report]:
-    """The hypotheses that go on from `hidden` [rows, width]: of the best 2 * beam next tokens of a lane, those that
-    are no end, at most `beam`. The report has all of these tokens; `Trails` reads from it what ended."""
+    """The hypotheses that go on from `hidden`, one row for each: of the best 2 * beam next tokens of a lane, those
+    that are no end, at most `beam`. The report has all of these tokens; `Trails` reads from it what ended."""
     lanes, width = sums.shape
-    best, token, full, sentence = _each(model, hidden, state, rules, width, beam)  # [rows, each], the last two [rows]
-    each = best.shape[1]
-    totals = best.view(lanes, width, each) + sums[:, :, None]
-    logs, at = totals.flatten(1).topk(min(2 * beam, width * each), -1)  # [lanes, candidates]
+    best, token, full, sentence = _each(model, hidden, state, rules, beam)
+    each = best.shape[2]
+    logs, at = (best + sums[:, :, None]).flatten(1).topk(min(2 * beam, width * each), -1)  # [lanes, candidates]
     parent = at // each
-    rows = parent + width * torch.arange(lanes, device=at.device)[:, None]
-    token = token.view(lanes, -1).gather(1, at)
-    report = Report(torch.stack([parent, token, full[rows], sentence[rows]]), logs)
+    token = token.flatten(1).gather(1, at)
+    report = Report(torch.stack([parent, token, full.gather(1, parent), sentence.gather(1, parent)]), logs)
 
     ends = (token == EOS_ID) | ((token == SEP_ID) & rules.one[:, None])
     order = ends.int().argsort(dim=-1, stable=True)[:, :beam]  # the best that go on; ends only to fill up
+    rows = parent + torch.arange(0, lanes * width, width, device=at.device)[:, None]
     sums = logs.masked_fill(ends, -torch.inf)
     rows, token, sums = (x.gather(1, order) for x in (rows, token, sums))
     return Front(state, rows, token, sums, rules), report
 
 
 def _each(
-    model: Transformer, hidden: Tensor, state: DecoderState, rules: Rules, width: int, beam: int
+    model: Transformer, hidden: Tensor, state: DecoderState, rules: Rules, beam: int
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Of each hypothesis: log-probabilities (-inf where limits say no) and ids of its best next words and both ends,
-    [rows, each]; whether its sentence is full, so that it ends by force, and which sentence that is (surplus ones
-    are the last), [rows]."""
-    steps = state.steps
-
-    def rows(x: Tensor) -> Tensor:
-        return x.repeat_interleave(width, 0)
-
-    sentence = steps.sentence - rows(rules.first)
+    [lanes, width, each]; whether its sentence is full, so that it ends by force, and which sentence that is (surplus
+    ones are the last), [lanes, width]."""
+    first, count, least, forced, one = (
+        x[:, None] for x in (rules.first, rules.count, rules.least, rules.forced, rules.one)
+    )
+    inner, sentence = state.steps.inner.view(len(first), -1), state.steps.sentence.view(len(first), -1) - first
     place = sentence.clamp(max=rules.most.shape[1] - 1)
-    last, forced, one = sentence >= rows(rules.count) - 1, rows(rules.forced), rows(rules.one)
-    full = steps.inner >= rows(rules.most).gather(1, place[:, None]).squeeze(1)
-    early = (steps.inner < rows(rules.least)) & ~full
+    last, full = sentence >= count - 1, inner >= rules.most.gather(1, place)
+    early = (inner < least) & ~full
     # Which end symbol may come: either where one sentence is wanted, else as the count demands. A full sentence
     # ends with the symbol that the count expects; without forced counts there is an end to surplus sentences too.
     counted = (forced | full) & ~one
-    surplus = sentence >= 2 * rows(rules.count)
+    surplus = sentence >= 2 * count
     no_sep, no_eos = early | (counted & last) | surplus, early | (counted & ~last & ~surplus)
 
     # Symbols, which are the ids up to `<bod>`, apart from words: what ends a sentence has rules of its own, and the
     # others no model is trained to say.
-    logs = widened(model.logits(hidden)).log_softmax(-1)  # [rows, V]
-    sep, eos = logs[:, SEP_ID].masked_fill(no_sep, -torch.inf), logs[:, EOS_ID].masked_fill(no_eos, -torch.inf)
-    logs[:, : BOD_ID + 1] = -torch.inf
-    best, token = logs.topk(min(2 * beam, logs.shape[1]), -1)
-    best = torch.cat([best.masked_fill(full[:, None], -torch.inf), sep[:, None], eos[:, None]], 1)
+    logs = widened(model.logits(hidden)).log_softmax(-1).view(*inner.shape, -1)  # [lanes, width, V]
+    ends = torch.stack([logs[:, :, SEP_ID], logs[:, :, EOS_ID]], -1)
+    ends = ends.masked_fill(torch.stack([no_sep, no_eos], -1), -torch.inf)
+    logs[:, :, : BOD_ID + 1] = -torch.inf
+    best, token = logs.topk(min(2 * beam, logs.shape[-1]), -1)
+    best = torch.cat([best.masked_fill(full[:, :, None], -torch.inf), ends], -1)
     token = F.pad(F.pad(token, (0, 1), value=SEP_ID), (0, 1), value=EOS_ID)
-    return best, token, full, torch.minimum(sentence, rows(rules.count) - 1)
+    return best, token, full, torch.minimum(sentence, count - 1)

@@ -35,6 +35,8 @@ class DecodeConfig(Config):
     length_ratio: float = Field(default=1.5, gt=0)
     length_extra: int = Field(default=20, ge=0)
     """A translation has at most length_ratio * source tokens + length_extra; one that reaches it is flagged."""
+    precision: Literal["tf32", "float32"] = "tf32"
+    """Of matrix products on a GPU: tf32 rounds their factors to 10 bits, for speed; float32 does not."""
     int8: bool | None = None
     """8-bit weights: faster on a CPU, a little less exact. Left out: for models whose files are in 8 bits."""
     lanes: int = Field(default=32, ge=1)

@@ -73,7 +73,8 @@ class Graphs:
 
     def _step(self, model: Transformer, front: Front, beam: int) -> Step:
         """A graph for tensors of this shape, loaded with these."""
-        key = (signature(front), beam, model.embedding.weight.data_ptr())
+        weights = model.embedding.weight.data_ptr(), torch.backends.cuda.matmul.fp32_precision
+        key = (signature(front), beam, weights)
         step = self._steps.pop(key, None)
         if step is None:
             step = self._make(model, front, beam)

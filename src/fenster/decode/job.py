@@ -13,6 +13,7 @@ from fenster.decode.beam import Limits
 from fenster.decode.search import search
 from fenster.decode.trail import Hypothesis
 from fenster.model.packed import Packed
+from fenster.model.precision import Products, products
 from fenster.model.transformer import Transformer
 from fenster.tokenize import BOD_ID, BOS_ID, SEP_ID, Ids
 
@@ -45,6 +46,7 @@ def run(
     normalisation: float,
     alignment: str | None,
     focus: bool | None = None,
+    precision: Products = "tf32",
 ) -> list[list[Hypothesis]]:
     """The best hypotheses of each job, best first."""
     device = model.embedding.weight.device
@@ -74,7 +76,7 @@ def run(
         ]
     )
     ids = torch.from_numpy(np.concatenate([side.ids for side in sources]).astype(np.int64)).to(device)
-    with torch.inference_mode():
+    with torch.inference_mode(), products(precision):
         memory = model.encode(ids, source)
         hidden, state = model.fill(
             torch.from_numpy(inputs.astype(np.int64)).to(device),

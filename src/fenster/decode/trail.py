@@ -16,6 +16,7 @@ from torch import Tensor
 from fenster.tokenize import EOS_ID, SEP_ID
 
 Numbers = NDArray[np.int64]
+Floats = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class _Step(NamedTuple):
     parents: Numbers
     tokens: Numbers
     marks: Numbers  # the sentence that a token ends by force, or -1
-    row: dict[int, int]
+    row: Numbers  # [lanes]; of lanes that left before, any
 
 
 class Trails:
@@ -54,60 +55,58 @@ class Trails:
         self._one, self._beam, self._normalisation = np.array(one), beam, normalisation
         self._steps: list[_Step] = []
         self._ended: list[list[Hypothesis]] = [[] for _ in one]
-        self._going = dict.fromkeys(range(len(one)), True)
-        self._row = {lane: lane for lane in self._going}
-        """The row of the next report that is about a lane; there may be rows about nothing."""
+        self._going = np.ones(len(one), dtype=bool)
+        self._lane = np.arange(len(one))
+        """The lanes that the first rows of a report are about; those behind them are about nothing."""
 
     @property
     def going(self) -> int:
         """Lanes that are not finished."""
-        return sum(self._going.values())
+        return int(self._going.sum())
 
     def note(self, report: Report) -> bool:
         """One more step; whether any lane goes on. What a finished lane reports is not looked at.
 
         An end counts only among the best `beam`; the hypotheses that go on are the best `beam` others (`beam.chosen`
         finds the same on the device)."""
-        parents, tokens, full, places = report.numbers.cpu().numpy()  # [rows, candidates] each
-        logs = report.logs.cpu().numpy()
-        one = np.zeros(len(tokens), dtype=bool)
-        one[list(self._row.values())] = self._one[list(self._row)]
-        stops = (tokens == EOS_ID) | ((tokens == SEP_ID) & one[:, None])
-        said = logs > -np.inf
-        ended, alive = (stops & said)[:, : self._beam], (~stops & said).any(1)
+        lane = self._lane
+        parents, tokens, full, places = report.numbers.cpu().numpy()[:, : len(lane)]  # [rows, candidates] each
+        logs = report.logs.cpu().numpy()[: len(lane)]
+        stops = (tokens == EOS_ID) | ((tokens == SEP_ID) & self._one[lane, None])
+        said = (logs > -np.inf) & self._going[lane, None]
         marks = np.where(full, places, -1)
-        for lane, row in self._row.items():
-            if not self._going[lane]:
-                continue
-            for n in ended[row].nonzero()[0]:
-                ids, forced = self._back(lane, parents[row, n])
-                ids.append(int(tokens[row, n]))
-                forced |= {int(marks[row, n])} - {-1}
-                logprob = float(logs[row, n])
-                score = logprob / len(ids) ** self._normalisation
-                self._ended[lane].append(Hypothesis(tuple(ids), score, logprob, tuple(sorted(forced))))
-            self._going[lane] = bool(alive[row]) and len(self._ended[lane]) < self._beam
+        rows, columns = (stops & said)[:, : self._beam].nonzero()
+        if len(rows):
+            ended = lane[rows], parents[rows, columns], tokens[rows, columns], marks[rows, columns]
+            self._end(*ended, logs[rows, columns])
+        self._going[lane] &= (~stops & said).any(1)
+        self._going[[each for each in set(lane[rows].tolist()) if len(self._ended[each]) >= self._beam]] = False
         order = stops.argsort(1, kind="stable")[:, : self._beam]
+        row = np.zeros(len(self._going), dtype=np.int64)
+        row[lane] = np.arange(len(lane))
         kept, said_now, forced_now = (np.take_along_axis(column, order, 1) for column in (parents, tokens, marks))
-        self._steps.append(_Step(kept, said_now, forced_now, self._row))
-        return any(self._going.values())
+        self._steps.append(_Step(kept, said_now, forced_now, row))
+        return bool(self._going.any())
 
-    def _back(self, lane: int, at: Any) -> tuple[list[int], set[int]]:
-        """What hypothesis `at` of a lane has said, and the sentences that it ended by force."""
-        ids, forced = [], set()
+    def _end(self, lane: Numbers, at: Numbers, token: Numbers, mark: Numbers, logs: Floats) -> None:
+        """Hypotheses `at` of lanes `lane` end with a token, all [ends]: read back what they have said."""
+        said, forced = [token], [mark]
         for step in reversed(self._steps):
             row = step.row[lane]
-            ids.append(int(step.tokens[row, at]))
-            forced.add(int(step.marks[row, at]))
+            said.append(step.tokens[row, at])
+            forced.append(step.marks[row, at])
             at = step.parents[row, at]
-        return ids[::-1], forced - {-1}
+        length = len(said) ** self._normalisation
+        ids, marks = np.stack(said[::-1], 1).tolist(), np.stack(forced, 1).tolist()
+        for number, logprob in enumerate(logs.tolist()):
+            capped = tuple(sorted({*marks[number]} - {-1}))
+            self._ended[lane[number]].append(Hypothesis(tuple(ids[number]), logprob / length, logprob, capped))
 
     def leave(self, room: int = 0) -> list[int]:
         """Let finished lanes leave: the rows of reports that stay, in order. If they are fewer than `room`, the first
         fills up what is left, and is then a copy that nothing is read from."""
-        lanes = [lane for lane in self._row if self._going[lane]]
-        stay = [self._row[lane] for lane in lanes]
-        self._row = {lane: row for row, lane in enumerate(lanes)}
+        stay: list[int] = self._going[self._lane].nonzero()[0].tolist()
+        self._lane = self._lane[stay]
         return stay + stay[:1] * (room - len(stay))
 
     def best(self) -> list[list[Hypothesis]]:

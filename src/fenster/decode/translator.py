@@ -247,6 +247,7 @@ class Translator:
             normalisation=config.normalisation,
             alignment=config.alignment,
             focus=config.focus,
+            precision=config.precision,
         )
 
     def _ids(self, hypothesis: Hypothesis) -> Ids:

@@ -2,7 +2,7 @@
 
     residual_norm(x, h, …) = layer_norm(x + dropout(h))        relu_dropout(x, …) = dropout(relu(x))
 
-Custom operators with autograd and shape functions, as attention's; without a GPU (or Triton) layers use PyTorch's own
+Operators for eager and compiled code alike, as attention's; without a GPU (or Triton) layers use PyTorch's own
 functions instead. Memory for the backward pass: x + dropout(h) and two numbers a row; no masks.
 """
 
@@ -12,6 +12,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
+
+from fenster.model.operator import Operator, Run
 
 try:
     import triton
@@ -58,8 +60,7 @@ def _rows(size: int) -> tuple[int, int, int]:
     return columns, max(1, 1024 // columns), max(2, columns // 512)
 
 
-@torch.library.custom_op("fenster::residual_norm", mutates_args=())
-def _norm(
+def _norm_forward(
     x: Tensor, h: Tensor, weight: Tensor, bias: Tensor, seed: Tensor | None, p: float, epsilon: float
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(normed, x + dropout(h), mean, 1 / deviation)."""
@@ -75,13 +76,11 @@ def _norm(
     return y, z, mean, rstd
 
 
-@_norm.register_fake
-def _(x: Tensor, *_: object) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _norm_shapes(x: Tensor, *_: object) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     number = x.new_empty(x.shape[0], dtype=torch.float32)
     return torch.empty_like(x), torch.empty_like(x), number, torch.empty_like(number)
 
 
-@torch.library.custom_op("fenster::residual_norm_backward", mutates_args=())
 def _norm_backward(
     dy: Tensor, z: Tensor, weight: Tensor, seed: Tensor | None, mean: Tensor, rstd: Tensor, p: float
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -100,8 +99,7 @@ def _norm_backward(
     return dx, dh, dweight.clone(), dbias.clone()
 
 
-@_norm_backward.register_fake
-def _(dy: Tensor, z: Tensor, weight: Tensor, *_: object) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _norm_backward_shapes(dy: Tensor, z: Tensor, weight: Tensor, *_: object) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return torch.empty_like(z), torch.empty_like(z), torch.empty_like(weight), torch.empty_like(weight)
 
 
@@ -117,16 +115,22 @@ def _norm_save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) ->
     ctx.mark_non_differentiable(z, mean, rstd)
 
 
-def _norm_differentiate(ctx: Any, dy: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
+def _norm_differentiate(ctx: Any, backward: Run, dy: Tensor, *_: Tensor | None) -> tuple[Tensor | None, ...]:
     z, weight, seed, mean, rstd = ctx.saved_tensors
-    return *_norm_backward(dy, z, weight, seed, mean, rstd, ctx.p), None, None, None
+    return *backward(dy, z, weight, seed, mean, rstd, ctx.p), None, None, None
 
 
-_norm.register_autograd(_norm_differentiate, setup_context=_norm_save)
+_norm = Operator(
+    "residual_norm",
+    _norm_forward,
+    _norm_backward,
+    shapes=(_norm_shapes, _norm_backward_shapes),
+    save=_norm_save,
+    differentiate=_norm_differentiate,
+)
 
 
-@torch.library.custom_op("fenster::relu_dropout", mutates_args=())
-def _relu(x: Tensor, seed: Tensor | None, p: float) -> Tensor:
+def _relu_forward(x: Tensor, seed: Tensor | None, p: float) -> Tensor:
     y = torch.empty_like(x)
     fused_triton.relu_forward[(triton.cdiv(x.numel(), _BLOCK),)](
         x, seed, y, x.numel(), **_dropping(p), BLOCK=_BLOCK, DROP=p > 0, num_warps=8
@@ -134,12 +138,10 @@ def _relu(x: Tensor, seed: Tensor | None, p: float) -> Tensor:
     return y
 
 
-@_relu.register_fake
-def _(x: Tensor, *_: object) -> Tensor:
+def _relu_shapes(x: Tensor, *_: object) -> Tensor:
     return torch.empty_like(x)
 
 
-@torch.library.custom_op("fenster::relu_dropout_backward", mutates_args=())
 def _relu_backward(dy: Tensor, y: Tensor, p: float) -> Tensor:
     dx = torch.empty_like(y)
     fused_triton.relu_backward[(triton.cdiv(y.numel(), _BLOCK),)](
@@ -148,19 +150,21 @@ def _relu_backward(dy: Tensor, y: Tensor, p: float) -> Tensor:
     return dx
 
 
-@_relu_backward.register_fake
-def _(dy: Tensor, y: Tensor, p: float) -> Tensor:
-    return torch.empty_like(y)
-
-
 def _relu_save(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
     ctx.p = inputs[2]
     ctx.save_for_backward(output)
 
 
-def _relu_differentiate(ctx: Any, dy: Tensor) -> tuple[Tensor | None, ...]:
+def _relu_differentiate(ctx: Any, backward: Run, dy: Tensor) -> tuple[Tensor | None, ...]:
     (y,) = ctx.saved_tensors
-    return _relu_backward(dy, y, ctx.p), None, None
+    return backward(dy, y, ctx.p), None, None
 
 
-_relu.register_autograd(_relu_differentiate, setup_context=_relu_save)
+_relu = Operator(
+    "relu_dropout",
+    _relu_forward,
+    _relu_backward,
+    shapes=(_relu_shapes, _relu_shapes),
+    save=_relu_save,
+    differentiate=_relu_differentiate,
+)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fenster.model.compute import attend
+from fenster.model.compute.look import look
 from fenster.model.initial import start
 from fenster.model.pattern import Pattern, Relative
 from fenster.model.probe import Spot
-from fenster.model.state import CrossState, SelfState, Sight, neighbours
+from fenster.model.state import CrossState, SelfState, Sight
 
 
 class Heads(nn.Module):
@@ -46,25 +46,8 @@ class Heads(nn.Module):
         return self._joined(contexts)
 
     def _look(self, q: Tensor, kv: Tensor, sight: Sight) -> Tensor:
-        """One query [N, H, D] for each hypothesis against slots [G, M, 2, H, D]."""
-        groups, slots = kv.shape[:2]
-        each = neighbours(q, kv)
-        bias = None  # [G, H, N / G, M]
-        if self.table is not None and sight.relative is not None:
-            term = torch.einsum("nhd,rhd->nhr", q, self.table.to(q.dtype)) * q.shape[-1] ** -0.5
-            bias = term.gather(-1, sight.relative[:, None, :].expand(-1, self.heads, -1))
-            bias = bias.view(groups, each, self.heads, slots).transpose(1, 2)
-        # Neighbours that look at the same slots are the rows of one product.
-        grouped = q.view(groups, each, *q.shape[1:]).transpose(1, 2)  # [G, H, N / G, D]
-        k, v = kv.permute(2, 0, 3, 1, 4)  # [G, H, M, D] each
-        contexts = []
-        for allowed in sight.allowed:
-            mask = allowed.view(groups, 1, neighbours(allowed, kv), slots)
-            if bias is not None:
-                mask = bias.masked_fill(~mask, -torch.inf)
-            found = F.scaled_dot_product_attention(grouped, k, v, attn_mask=mask)
-            contexts.append(found.transpose(1, 2).reshape(q.shape))
-        return self._joined(contexts)
+        """One query [N, H, D] for each hypothesis against the slots of a state."""
+        return self._joined(look(q, kv, sight, self.table))
 
     def _joined(self, contexts: list[Tensor]) -> Tensor:
         flat = [context.flatten(1) for context in contexts]
@@ -120,7 +103,7 @@ class CrossHeads(Heads):
         return kv
 
     def step(self, x: Tensor, layer: int, state: CrossState, sight: Sight) -> Tensor:
-        return self._look(self._split(self.q(x)), state.slots(layer, sight), sight)
+        return self._look(self._split(self.q(x)), state.kv[layer], sight)
 
 
 def _projection(width: int, parts: int) -> nn.Linear:

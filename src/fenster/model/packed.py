@@ -118,6 +118,11 @@ class Packed:
     def tokens(self) -> int:
         return len(self.owner)
 
+    @property
+    def even(self) -> bool:
+        """Whether all sequences are of one length, so that they can be seen side by side as they lie."""
+        return self.sequences * self.longest == self.tokens
+
 
 def power_of_two(number: int) -> int:
     """The next one, or the number itself."""
@@ -133,15 +138,13 @@ def recurring(size: int) -> int:
 
 def pad(x: Tensor, packed: Packed) -> Tensor:
     """[tokens, …] -> [B, longest, …], zeros beyond each end. For computations that know no packing."""
-    if packed.sequences == 1:
-        return x.unsqueeze(0)
-    rows = packed.owner * packed.longest + packed.position
-    flat = x.new_zeros(packed.sequences * packed.longest, *x.shape[1:]).index_copy(0, rows, x)
-    return flat.view(packed.sequences, packed.longest, *x.shape[1:])
+    if not packed.even:
+        rows = packed.owner * packed.longest + packed.position
+        x = x.new_zeros(packed.sequences * packed.longest, *x.shape[1:]).index_copy(0, rows, x)
+    return x.view(packed.sequences, packed.longest, *x.shape[1:])
 
 
 def unpad(x: Tensor, packed: Packed) -> Tensor:
     """[B, longest, …] -> [tokens, …], the inverse of `pad`."""
-    if packed.sequences == 1:
-        return x.squeeze(0)
-    return x.flatten(0, 1).index_select(0, packed.owner * packed.longest + packed.position)
+    flat = x.flatten(0, 1)
+    return flat if packed.even else flat.index_select(0, packed.owner * packed.longest + packed.position)

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
 from fenster.model.packed import Packed
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class Pattern:
     window: int | None = None
     center: Tensor | None = None  # [T]
     same_sentence: bool = False
-    _found: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict, init=False, compare=False, repr=False)
+    _found: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.causal and self.center is not None:
@@ -52,11 +55,12 @@ class Pattern:
             mask &= (keys.position[None, :] - center[:, None]).abs() <= self.window
         return mask
 
-    def once(self, name: str, make: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+    def once(self, name: str, make: Callable[[], Found]) -> Found:
         """What `make` gives, computed at the first call and kept under `name`: all layers share a pattern."""
         if name not in self._found:
             self._found[name] = make()
-        return self._found[name]
+        found: Found = self._found[name]
+        return found
 
     @property
     def interval(self) -> tuple[Tensor, Tensor]:

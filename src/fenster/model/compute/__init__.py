@@ -13,6 +13,7 @@ from torch import Tensor
 
 from fenster.model.compute.block import block
 from fenster.model.compute.dense import dense
+from fenster.model.compute.dense import ready as dense_ready
 from fenster.model.compute.gather import gather
 from fenster.model.compute.kernel import available as kernel_available
 from fenster.model.compute.kernel import kernel
@@ -61,3 +62,5 @@ def make_ready(name: str, pattern: Pattern, q: Tensor, relative: bool) -> None:
         kernel_ready(q, pattern)
     elif way == "varlen":
         varlen_ready(pattern)
+    elif way == "dense":
+        dense_ready(pattern, relative)

@@ -17,17 +17,25 @@ from fenster.model.pattern import Pattern, Relative
 def dense(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, relative: Relative | None) -> Tensor:
     queries, keys = pattern.queries, pattern.keys
     q, k, v = (pad(x, side).transpose(1, 2) for x, side in ((q, queries), (k, keys), (v, keys)))  # [B, H, L, D]
-    # In causal self-attention padding keys are out of sight anyway: they come after every real query.
-    plain = not pattern.same_sentence and pattern.window is None and relative is None
-    if plain and (keys.sequences == 1 or (pattern.causal and queries is keys)):
+    mask = ready(pattern, relative is not None)
+    if mask is None:
         out = F.scaled_dot_product_attention(q, k, v, is_causal=pattern.causal)
         return unpad(out.transpose(1, 2), queries)
-    mask = _mask(pattern)  # [B, 1, T, S]
     if relative is not None:
         bias = _relative_bias(q, relative, queries, keys)  # [B, H, T, S]
         mask = bias.masked_fill(~mask, -torch.inf)
     out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
     return unpad(out.transpose(1, 2), queries)
+
+
+def ready(pattern: Pattern, relative: bool) -> Tensor | None:
+    """The mask [B, 1, T, S], computed once a pattern; None where PyTorch's kernels need none.
+
+    In causal self-attention padding keys are out of sight anyway: they come after every real query."""
+    plain = not pattern.same_sentence and pattern.window is None and not relative
+    if plain and (pattern.keys.even or (pattern.causal and pattern.queries is pattern.keys)):
+        return None
+    return pattern.once("mask", lambda: _mask(pattern))
 
 
 def _mask(pattern: Pattern) -> Tensor:

@@ -1,8 +1,7 @@
 """Window attention as one fused GPU kernel: the torch side of `window_triton`.
 
-O(L) extra memory: the output, one log-sum a query and head, and the gradients; no copies of keys, no masks. Two
-custom operators (forward and backward) with autograd and shape functions, so that `torch.compile` takes them as
-they are. Results do not depend on the run: there are no atomics.
+O(L) extra memory: the output, one log-sum a query and head, and the gradients; no copies of keys, no masks. Results
+do not depend on the run: there are no atomics.
 
 On a CPU the same kernels run in Triton's interpreter when TRITON_INTERPRET=1 is set before they are imported;
 that is how tests without a GPU exercise them.
@@ -17,6 +16,7 @@ import torch
 from torch import Tensor
 
 from fenster.errors import FensterError
+from fenster.model.operator import Operator, Run
 from fenster.model.pattern import Pattern, Relative
 
 try:
@@ -73,7 +73,7 @@ def kernel(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, relative: Relative
     first, last, *reached = ready(q, pattern)
     table = None if relative is None else _dense(relative.span(window).to(q.dtype))  # under autocast wider
     after = (0 if pattern.causal else window) if own else -1
-    out: Tensor = _forward(q, k, v, table, first, last, *reached, window, after)[0]
+    out: Tensor = _attend(q, k, v, table, first, last, *reached, window, after)[0]
     return out
 
 
@@ -130,7 +130,6 @@ def _dense(x: Tensor) -> Tensor:
     return x if x.stride(-1) == 1 else x.contiguous()
 
 
-@torch.library.custom_op("fenster::window_attention", mutates_args=())
 def _forward(
     q: Tensor,
     k: Tensor,
@@ -158,12 +157,10 @@ def _forward(
     return out, lse
 
 
-@_forward.register_fake
-def _(q: Tensor, *_: object) -> tuple[Tensor, Tensor]:
+def _shapes(q: Tensor, *_: object) -> tuple[Tensor, Tensor]:
     return q.new_empty(q.shape), q.new_empty((q.shape[1], q.shape[0]), dtype=torch.float32)
 
 
-@torch.library.custom_op("fenster::window_attention_backward", mutates_args=())
 def _backward(
     dout: Tensor,
     q: Tensor,
@@ -259,8 +256,7 @@ def _programs(device: torch.device, heads: int) -> int:
     return max(1, 2 * units // heads)
 
 
-@_backward.register_fake
-def _(
+def _backward_shapes(
     dout: Tensor, q: Tensor, k: Tensor, v: Tensor, table: Tensor | None, *_: object
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     dtable = q.new_empty((0,), dtype=torch.float32) if table is None else table.new_empty(table.shape)
@@ -273,10 +269,17 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> N
     ctx.mark_non_differentiable(output[1])
 
 
-def _differentiate(ctx: Any, dout: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+def _differentiate(ctx: Any, backward: Run, dout: Tensor, _: Tensor | None) -> tuple[Tensor | None, ...]:
     q, k, v, table, *rest = ctx.saved_tensors
-    dq, dk, dv, dtable = _backward(dout, q, k, v, table, *rest, ctx.window, ctx.after)
+    dq, dk, dv, dtable = backward(dout, q, k, v, table, *rest, ctx.window, ctx.after)
     return dq, dk, dv, None if table is None else dtable, None, None, None, None, None, None
 
 
-_forward.register_autograd(_differentiate, setup_context=_save)
+_attend = Operator(
+    "window_attention",
+    _forward,
+    _backward,
+    shapes=(_shapes, _backward_shapes),
+    save=_save,
+    differentiate=_differentiate,
+)

@@ -36,7 +36,7 @@ class Sight:
 
     allowed: tuple[Tensor, ...]  # [N or G, M] bool, one for every pattern of a module
     relative: Tensor | None = None  # [N, M] rows of the table of relative positions
-    rows: Tensor | None = None  # where the slots are, if a state must fetch them
+    rows: Tensor | None = None  # [G, M] where the slots are among what is kept, if they do not lie side by side
 
 
 class SelfState(ABC):
@@ -73,12 +73,11 @@ class SelfState(ABC):
 class CrossState(ABC):
     """Cross-attention: keys and values of the source, of every layer; shared by all hypotheses of a sequence."""
 
-    @abstractmethod
-    def look(self, now: Moment) -> Sight: ...
+    kv: tuple[Tensor, ...]
+    """[G, M, 2, H, D] each; or in other shapes [·, 2, H, D] whose rows a sight tells."""
 
     @abstractmethod
-    def slots(self, layer: int, sight: Sight) -> Tensor:
-        """Keys and values [G, M, 2, H, D] that the sight is about."""
+    def look(self, now: Moment) -> Sight: ...
 
     def narrow(self, keep: Tensor) -> CrossState:
         """Only sources `keep` are needed from now on; later moments have a `width` and no other sources."""

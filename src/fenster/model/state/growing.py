@@ -77,8 +77,9 @@ class Growing(SelfState):
 
     def fixed(self, more: int) -> Fixed:
         kv, place = tuple(x[:, : self.capacity] for x in self.kv), self.place[:, : self.capacity]
-        used = torch.full((1,), self.capacity, device=place.device)
-        return Fixed(self.restricted, kv, place, self.own, used).fixed(more)
+        width = neighbours(self.own, place)
+        at = torch.arange(self.capacity - width, self.capacity, device=place.device)
+        return Fixed(self.restricted, kv, place, self.own, at).fixed(more)
 
 
 @dataclass(frozen=True)
@@ -89,20 +90,19 @@ class Fixed(SelfState):
     kv: tuple[Tensor, ...]  # [G, C, 2, H, D] each
     place: Tensor  # [G, C, 2]
     own: Tensor  # [N, C] bool
-    used: Tensor  # [1] slots that are taken
+    at: Tensor  # [N / G] the slots of the newest tokens, which are the last that are taken
 
     def next(self, now: Moment) -> Fixed:
         lanes, width = len(self.place), neighbours(now.position, self.place)
-        slots = self.used + torch.arange(width, device=self.used.device)
+        slots = self.at + width
         self.place.index_copy_(1, slots, torch.stack([now.position, now.sentence], 1).view(lanes, width, 2))
         own = self.own.index_copy(1, slots, among(lanes, width, slots.device))
-        return replace(self, own=own, used=self.used + width)
+        return replace(self, own=own, at=slots)
 
     def put(self, layer: int, kv: Tensor) -> Tensor:
         room = self.kv[layer]
         width = neighbours(kv, room)
-        slots = self.used + torch.arange(-width, 0, device=self.used.device)
-        return room.index_copy_(1, slots, kv.view(len(room), width, *kv.shape[1:]))
+        return room.index_copy_(1, self.at, kv.view(len(room), width, *kv.shape[1:]))
 
     def look(self, now: Moment, reach: int | None) -> Sight:
         return _look(self.place, self.own, now, reach, self.restricted)
@@ -122,7 +122,7 @@ class Fixed(SelfState):
         width = neighbours(self.own, self.place)
         room = recurring(self.capacity + more * width) - self.capacity
         kv = tuple(F.pad(x, (0, 0, 0, 0, 0, 0, 0, room)) for x in self.kv)
-        return Fixed(self.restricted, kv, F.pad(self.place, (0, 0, 0, room)), F.pad(self.own, (0, room)), self.used)
+        return Fixed(self.restricted, kv, F.pad(self.place, (0, 0, 0, room)), F.pad(self.own, (0, room)), self.at)
 
 
 def _look(place: Tensor, own: Tensor, now: Moment, reach: int | None, restricted: bool) -> Sight:

@@ -29,10 +29,10 @@ class WholeSource(CrossState):
 
     def look(self, now: Moment) -> Sight:
         allowed = torch.arange(self.kv[0].shape[1], device=self.lengths.device) < self.lengths[:, None]
-        return Sight((allowed,)) if now.width else Sight((allowed[now.sequence],), rows=now.sequence)
-
-    def slots(self, layer: int, sight: Sight) -> Tensor:
-        return self.kv[layer] if sight.rows is None else self.kv[layer][sight.rows]
+        if now.width:
+            return Sight((allowed,))
+        slots = torch.arange(allowed.shape[1], device=allowed.device)
+        return Sight((allowed[now.sequence],), rows=now.sequence[:, None] * allowed.shape[1] + slots)
 
     def fixed(self, source: Packed) -> WholeSource:
         more = recurring(self.kv[0].shape[1]) - self.kv[0].shape[1]
@@ -60,12 +60,6 @@ class SourceWindow(CrossState):
             own = allowed & (self.source.sentence[rows] == now.sentence[:, None])
             allowed = torch.where(own.any(1, keepdim=True), own, allowed)
         return Sight((allowed,), rows=rows)
-
-    def slots(self, layer: int, sight: Sight) -> Tensor:
-        # Rows of a table: far faster on a CPU than indexing with [N, M] indices.
-        assert sight.rows is not None
-        table = self.kv[layer]
-        return F.embedding(sight.rows, table.flatten(1)).view(*sight.rows.shape, *table.shape[1:])
 
     def fixed(self, source: Packed) -> SourceWindow:
         more = source.tokens - self.source.tokens

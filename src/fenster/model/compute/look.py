@@ -1,0 +1,79 @@
+"""Attention of one decoding step: one query for each hypothesis, against the slots of a state.
+
+On a GPU one kernel (`look_triton`) that reads slots where they lie; elsewhere PyTorch's own attention.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from fenster.model.compute.kernel import INTERPRETED, SIZES
+from fenster.model.state import Sight, neighbours
+
+try:
+    import triton
+
+    from fenster.model.compute import look_triton
+except ImportError:  # a torch build without Triton
+    triton = None
+
+_WIDEST = 256  # rows of a table of relative positions that a program can hold
+_SLOTS = 64  # that it reads at a time
+
+
+def available(q: Tensor, table: Tensor | None) -> bool:
+    """Whether the kernel can run on queries like `q` [N, H, D]."""
+    usual = q.shape[-1] in SIZES and q.dtype != torch.float64 and len(q) > 0
+    small = table is None or len(table) <= _WIDEST
+    return triton is not None and usual and small and (q.is_cuda or INTERPRETED)
+
+
+def look(q: Tensor, kv: Tensor, sight: Sight, table: Tensor | None) -> list[Tensor]:
+    """[N, H, D] for every pattern of the sight. `kv` are slots [G, M, 2, H, D], or rows [·, 2, H, D] of which the
+    sight says where slots are; `table` [distances, H, D] are the relative vectors, if there are."""
+    table = table if sight.relative is not None else None
+    if q.is_cuda and available(q, table):
+        return fused(q, kv, sight, table)
+    if sight.rows is not None:
+        # Rows of a table: far faster on a CPU than indexing with [G, M] indices.
+        kv = F.embedding(sight.rows, kv.reshape(-1, kv.shape[-3:].numel())).view(*sight.rows.shape, *kv.shape[-3:])
+    groups, slots = kv.shape[:2]
+    each, heads = neighbours(q, kv), q.shape[1]
+    bias = None  # [G, H, N / G, M]
+    if table is not None and sight.relative is not None:
+        term = torch.einsum("nhd,rhd->nhr", q, table.to(q.dtype)) * q.shape[-1] ** -0.5
+        bias = term.gather(-1, sight.relative[:, None, :].expand(-1, heads, -1))
+        bias = bias.view(groups, each, heads, slots).transpose(1, 2)
+    # Neighbours that look at the same slots are the rows of one product.
+    grouped = q.view(groups, each, *q.shape[1:]).transpose(1, 2)  # [G, H, N / G, D]
+    k, v = kv.permute(2, 0, 3, 1, 4)  # [G, H, M, D] each
+    contexts = []
+    for allowed in sight.allowed:
+        mask = allowed.view(groups, 1, neighbours(allowed, kv), slots)
+        if bias is not None:
+            mask = bias.masked_fill(~mask, -torch.inf)
+        found = F.scaled_dot_product_attention(grouped, k, v, attn_mask=mask)
+        contexts.append(found.transpose(1, 2).reshape(q.shape))
+    return contexts
+
+
+def fused(q: Tensor, kv: Tensor, sight: Sight, table: Tensor | None) -> list[Tensor]:
+    """The same with the kernel."""
+    rows, relative = sight.rows, sight.relative if table is not None else None
+    groups, slots = kv.shape[:2] if rows is None else rows.shape
+    each, heads, size = len(q) // groups, *q.shape[1:]
+    found = []
+    for allowed in sight.allowed:
+        out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
+        look_triton.look[(groups, heads)](
+            q, kv, rows, allowed.view(torch.uint8), table, relative, out,
+            q.stride(0), kv.stride(0), kv.stride(-4), allowed.stride(0), slots, 0 if table is None else len(table),
+            size**-0.5, H=heads, D=size, EACH=each, EACH_MASK=len(q) // len(allowed),
+            BE=max(16, triton.next_power_of_2(each)), BN=_SLOTS,
+            RP=16 if table is None else max(16, triton.next_power_of_2(len(table))),
+            PRECISION="tf32x3" if q.dtype == torch.float32 else "tf32", num_warps=4, num_stages=2,
+        )  # fmt: skip
+        found.append(out)
+    return found

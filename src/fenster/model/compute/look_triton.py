@@ -1,0 +1,61 @@
+"""The Triton kernel of one decoding step: neighbouring hypotheses of a lane look at the slots that they share.
+
+A program takes all queries of one group and head, and reads each key and value once, wherever in memory it lies.
+"""
+# Kernel arguments follow the habit of such code: capitals for pointers and compile-time constants.
+# ruff: noqa: N803
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def look(
+    Q, KV, ROWS, ALLOWED, TABLE, INDEX, OUT,
+    q_row, kv_group, kv_slot, allowed_row, slots, distances, scale,
+    H: tl.constexpr, D: tl.constexpr, EACH: tl.constexpr, EACH_MASK: tl.constexpr, BE: tl.constexpr,
+    BN: tl.constexpr, RP: tl.constexpr, PRECISION: tl.constexpr,
+):  # fmt: skip
+    """EACH queries a group, EACH_MASK a row of the mask. Without ROWS the slots of a group lie side by side."""
+    group, head = tl.program_id(0), tl.program_id(1)
+    each, d = tl.arange(0, BE), tl.arange(0, D)
+    n, real = group * EACH + each, each < EACH
+    q = tl.load(Q + n[:, None] * q_row + head * D + d[None, :], mask=real[:, None], other=0.0)
+    if TABLE is not None:
+        r = tl.arange(0, RP)
+        table = tl.load(TABLE + (r[:, None] * H + head) * D + d[None, :], mask=(r < distances)[:, None], other=0.0)
+        shift = tl.dot(q, tl.trans(table.to(q.dtype)), input_precision=PRECISION)  # [BE, RP]
+    top = tl.full([BE], float("-inf"), tl.float32)
+    mass = tl.zeros([BE], tl.float32)
+    context = tl.zeros([BE, D], tl.float32)
+    for m0 in range(0, slots, BN):
+        m = m0 + tl.arange(0, BN)
+        inside = m < slots
+        if ROWS is not None:
+            place = tl.load(ROWS + group * slots + m, mask=inside, other=0).to(tl.int64) * kv_slot
+        else:
+            place = tl.cast(group, tl.int64) * kv_group + m * kv_slot
+        pointers = KV + place[:, None] + head * D + d[None, :]
+        k = tl.load(pointers, mask=inside[:, None], other=0.0)
+        v = tl.load(pointers + H * D, mask=inside[:, None], other=0.0)
+        logits = tl.dot(q, tl.trans(k), input_precision=PRECISION)  # [BE, BN]
+        both = real[:, None] & inside[None, :]
+        if TABLE is not None:
+            index = tl.load(INDEX + n[:, None] * slots + m[None, :], mask=both, other=0)
+            logits += tl.gather(shift, index.to(tl.int32), 1)
+        row = (n // EACH_MASK)[:, None] * allowed_row
+        seen = tl.load(ALLOWED + row + m[None, :], mask=both, other=0) != 0
+        logits = tl.where(seen, logits * (scale * 1.4426950408889634), float("-inf"))
+        new_top = tl.maximum(top, tl.max(logits, 1))
+        safe = tl.where(new_top == float("-inf"), 0.0, new_top)
+        p = tl.exp2(logits - safe[:, None])
+        decay = tl.exp2(top - safe)
+        mass = mass * decay + tl.sum(p, 1)
+        context = context * decay[:, None] + tl.dot(p.to(v.dtype), v, input_precision=PRECISION)
+        top = new_top
+    mass = tl.where(mass == 0.0, 1.0, mass)  # queries that are none
+    out = OUT + (n[:, None] * H + head) * D + d[None, :]
+    tl.store(out, (context / mass[:, None]).to(OUT.dtype.element_ty), mask=real[:, None])
