@@ -17,7 +17,8 @@ def some_sight(groups: int, each: int, slots: int, shared: bool, distances: int 
     masks = []
     for _ in range(2):
         mask = torch.rand(groups if shared else groups * each, slots) < 0.4
-        mask[torch.arange(len(mask)), torch.randint(slots, (len(mask),))] = True
+        mask[:, slots // 2 :] &= slots < 100  # room that no one uses yet
+        mask[torch.arange(len(mask)), torch.randint((slots + 1) // 2, (len(mask),))] = True
         masks.append(mask.to(DEVICE))
     relative = None if distances is None else torch.randint(distances, (groups * each, slots)).to(DEVICE)
     where = torch.randint(groups * slots, (groups, slots)).to(DEVICE) if rows else None

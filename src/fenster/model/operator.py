@@ -48,9 +48,11 @@ class Operator:
             def backward(ctx: Any, *dy: Any) -> Any:
                 return differentiate(ctx, backward, *dy)
 
-        self._eager = Eager
+        self._plain, self._eager = forward, Eager
 
     def __call__(self, *inputs: Any) -> Any:
         if torch.compiler.is_compiling():
             return self._compiled(*inputs)
+        if not torch.is_grad_enabled():
+            return self._plain(*inputs)
         return self._eager.apply(*inputs)  # type: ignore[no-untyped-call]

@@ -20,7 +20,7 @@ except ImportError:  # a torch build without Triton
     triton = None
 
 _WIDEST = 256  # rows of a table of relative positions that a program can hold
-_SLOTS = 64  # that it reads at a time
+_SLOTS = 32  # that it reads at a time, if one of them is seen
 
 
 def available(q: Tensor, table: Tensor | None) -> bool:

@@ -34,28 +34,29 @@ def look(
     for m0 in range(0, slots, BN):
         m = m0 + tl.arange(0, BN)
         inside = m < slots
-        if ROWS is not None:
-            place = tl.load(ROWS + group * slots + m, mask=inside, other=0).to(tl.int64) * kv_slot
-        else:
-            place = tl.cast(group, tl.int64) * kv_group + m * kv_slot
-        pointers = KV + place[:, None] + head * D + d[None, :]
-        k = tl.load(pointers, mask=inside[:, None], other=0.0)
-        v = tl.load(pointers + H * D, mask=inside[:, None], other=0.0)
-        logits = tl.dot(q, tl.trans(k), input_precision=PRECISION)  # [BE, BN]
         both = real[:, None] & inside[None, :]
-        if TABLE is not None:
-            index = tl.load(INDEX + n[:, None] * slots + m[None, :], mask=both, other=0)
-            logits += tl.gather(shift, index.to(tl.int32), 1)
         row = (n // EACH_MASK)[:, None] * allowed_row
         seen = tl.load(ALLOWED + row + m[None, :], mask=both, other=0) != 0
-        logits = tl.where(seen, logits * (scale * 1.4426950408889634), float("-inf"))
-        new_top = tl.maximum(top, tl.max(logits, 1))
-        safe = tl.where(new_top == float("-inf"), 0.0, new_top)
-        p = tl.exp2(logits - safe[:, None])
-        decay = tl.exp2(top - safe)
-        mass = mass * decay + tl.sum(p, 1)
-        context = context * decay[:, None] + tl.dot(p.to(v.dtype), v, input_precision=PRECISION)
-        top = new_top
+        if tl.max(seen.to(tl.int32)) > 0:  # room for tokens to come is not read
+            if ROWS is not None:
+                place = tl.load(ROWS + group * slots + m, mask=inside, other=0).to(tl.int64) * kv_slot
+            else:
+                place = tl.cast(group, tl.int64) * kv_group + m * kv_slot
+            pointers = KV + place[:, None] + head * D + d[None, :]
+            k = tl.load(pointers, mask=inside[:, None], other=0.0)
+            v = tl.load(pointers + H * D, mask=inside[:, None], other=0.0)
+            logits = tl.dot(q, tl.trans(k), input_precision=PRECISION)  # [BE, BN]
+            if TABLE is not None:
+                index = tl.load(INDEX + n[:, None] * slots + m[None, :], mask=both, other=0)
+                logits += tl.gather(shift, index.to(tl.int32), 1)
+            logits = tl.where(seen, logits * (scale * 1.4426950408889634), float("-inf"))
+            new_top = tl.maximum(top, tl.max(logits, 1))
+            safe = tl.where(new_top == float("-inf"), 0.0, new_top)
+            p = tl.exp2(logits - safe[:, None])
+            decay = tl.exp2(top - safe)
+            mass = mass * decay + tl.sum(p, 1)
+            context = context * decay[:, None] + tl.dot(p.to(v.dtype), v, input_precision=PRECISION)
+            top = new_top
     mass = tl.where(mass == 0.0, 1.0, mass)  # queries that are none
     out = OUT + (n[:, None] * H + head) * D + d[None, :]
     tl.store(out, (context / mass[:, None]).to(OUT.dtype.element_ty), mask=real[:, None])
