@@ -84,7 +84,7 @@ def contrapro(
     right
         Following segments (needs --documents).
     alignment
-        Of windows; the training one (linear) if left out, sent-align as a check.
+        Of windows; that of training if left out, sent-align as a check.
     limit
         Only the first items.
     title
@@ -119,7 +119,9 @@ def contrapro(
         found = found[:limit]
         values, maximize = _score(saved, found, alignment), True
         who = described(saved)
-        who = who.model_copy(update={"name": title or who.name, "alignment": alignment or "linear"})
+        attention = saved.description.model.attention
+        trained = attention.alignment if attention.kind == "window" else None
+        who = who.model_copy(update={"name": title or who.name, "alignment": trained and (alignment or trained)})
         if write_scores is not None:
             with atomic_text(write_scores) as stream:
                 stream.writelines(f"{-value}\n" for each in values for value in each)

@@ -39,7 +39,7 @@ def score(
     paths
         A parallel corpus in any format that `fenster data formats` lists.
     alignment
-        Of windows; the training one (linear) if left out, sent-align as a check.
+        Of windows; that of training if left out, sent-align as a check.
     context
         document: each document is one sequence, so sentences are scored in their context. sentence: each alone.
     tokens

@@ -43,7 +43,7 @@ def score(
 ) -> list[Scores]:
     """Scores of (source sentences, target sentences), each a sequence of its own with all its context.
 
-    `alignment` is the training one (linear) unless given; `bod` begins both sides with `<bod>`, of all or as told of
+    `alignment` is that of training unless given; `bod` begins both sides with `<bod>`, of all or as told of
     each; `tokens` is how many target tokens are computed at a time.
     """
     begins = [bod] * len(documents) if isinstance(bod, bool) else list(bod)
