@@ -1,25 +1,35 @@
 #!/bin/sh
 # Everything the tables need of one trained system of task EP:
 #   experiments/ep-evaluate.sh SYSTEM [MODEL] [options of decoding, such as --int8 or --lanes 128]
-# Results go to results/ep/SYSTEM; `fenster report results/ep -o results/ep.html` makes the tables of all of them.
+# SYSTEM as for ep-train.sh. Results go to results/ep/SYSTEM (results/en-it/SYSTEM for Italian);
+# `fenster report results/ep -o results/ep.html` makes the tables of all of them.
 # Translations that are there already, made by the same model, are not made again.
 set -eu
 system=$1
-model=${2:-runs/europarl/$1/model}
+name=${system#en-it/}
+runs=runs/europarl
+[ "$name" = "$system" ] || runs=runs/europarl-en-it
+model=${2:-$runs/$name/model}
 [ $# -gt 1 ] && shift 2 || shift 1
 data=../shared/data
+main=sequential
+searches="full-segment sequential"
+case $name in
+sentence) searches=sentence main=sentence ;;
+concat* | lst*) main=full-segment ;;
+esac
+if [ "$name" != "$system" ]; then
+    mkdir -p "results/en-it/$name"
+    fenster evaluate -m "$model" --test $data/europarl/en-it.test.tsv.xz --name europarl-it --title "$name" \
+        --rules none --strategy $main --beam 4 -o "results/en-it/$name/europarl.json" "$@"
+    exit
+fi
 out=results/ep/$system
 mkdir -p "$out"
-case $system in
-sentence) searches=sentence ;;
-*) searches="full-segment sequential" ;;
-esac
 for search in $searches; do
     fenster evaluate -m "$model" --test $data/europarl/en-de.test.tsv.xz --name europarl --title "$system" \
         --strategy $search --beam 4 -o "$out/europarl.$search.json" "$@"
 done
-main=sentence
-case $system in window*) main=sequential ;; concat* | lst*) main=full-segment ;; esac
 for set in news/newstest2018.en-de ted/en-de.test; do
     name=${set%%/*}
     fenster evaluate -m "$model" --test $data/$set.tsv.xz --name "$name" --title "$system" --strategy $main --beam 4 \
