@@ -6,11 +6,19 @@
 # Translations that are there already, made by the same model, are not made again.
 set -eu
 system=$1
+shift
 name=${system#en-it/}
 runs=runs/europarl
 [ "$name" = "$system" ] || runs=runs/europarl-en-it
-model=${2:-$runs/$name/model}
-[ $# -gt 1 ] && shift 2 || shift 1
+model=$runs/$name/model
+case ${1-} in
+"" | -*) ;;
+*)
+    model=$1
+    shift
+    ;;
+esac
+set -- --beam 4 --precision float32 "$@"
 data=../shared/data
 main=sequential
 searches="full-segment sequential"
@@ -21,21 +29,21 @@ esac
 if [ "$name" != "$system" ]; then
     mkdir -p "results/en-it/$name"
     fenster evaluate -m "$model" --test $data/europarl/en-it.test.tsv.xz --name europarl-it --title "$name" \
-        --rules none --strategy $main --beam 4 -o "results/en-it/$name/europarl.json" "$@"
+        --rules none --strategy $main -o "results/en-it/$name/europarl.json" "$@"
     exit
 fi
 out=results/ep/$system
 mkdir -p "$out"
 for search in $searches; do
     fenster evaluate -m "$model" --test $data/europarl/en-de.test.tsv.xz --name europarl --title "$system" \
-        --strategy $search --beam 4 -o "$out/europarl.$search.json" "$@"
+        --strategy $search -o "$out/europarl.$search.json" "$@"
 done
 for set in news/newstest2018.en-de ted/en-de.test; do
     name=${set%%/*}
-    fenster evaluate -m "$model" --test $data/$set.tsv.xz --name "$name" --title "$system" --strategy $main --beam 4 \
+    fenster evaluate -m "$model" --test $data/$set.tsv.xz --name "$name" --title "$system" --strategy $main \
         -o "$out/$name.json" "$@"
 done
-fenster contrapro $data/contrapro/contrapro.en-de.json.xz -m "$model" --title "$system" --translate --beam 4 \
+fenster contrapro $data/contrapro/contrapro.en-de.json.xz -m "$model" --title "$system" --translate \
     -o "$out/contrapro.json" "$@"
 fenster attention -m "$model" --test $data/europarl/en-de.test.tsv.xz --name europarl --title "$system" \
     -o "$out/attention.json"

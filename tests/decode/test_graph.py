@@ -64,7 +64,7 @@ def jobs(toy: Prepared) -> list[Job]:
 
 
 def found(saved: Saved, work: list[Job], beam: int) -> list[list[tuple[tuple[int, ...], tuple[int, ...]]]]:
-    results = run(saved.model, work, beam=beam, normalisation=1.0, alignment=None)
+    results = run(saved.model, work, beam=beam, normalisation=1.0, alignment=None, precision="float32")
     return [[(h.ids, h.capped) for h in each] for each in results]
 
 

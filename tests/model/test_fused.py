@@ -79,6 +79,8 @@ def test_shape_functions() -> None:
         x = torch.randn(6, 32, device=DEVICE, requires_grad=True)
         seed = torch.zeros(2, device=DEVICE, dtype=torch.int32)
         torch.library.opcheck(torch.ops.fenster.relu_dropout.default, (x, seed, p))
+        slanted = torch.randn(32, 6, device=DEVICE).t()
+        torch.library.opcheck(torch.ops.fenster.relu_dropout_backward.default, (slanted, x.detach(), p))
         weight = torch.randn(32, device=DEVICE, requires_grad=True)
         torch.library.opcheck(
             torch.ops.fenster.residual_norm.default, (x, x.detach(), weight, weight.detach(), seed, p, 1e-5)
@@ -104,3 +106,23 @@ def test_under_torch_compile() -> None:
         results.append([out, *torch.autograd.grad(out.sum(), leaves)])
     for a, b in zip(*results, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_gradients_that_do_not_come() -> None:
+    """What follows may have no gradient; a second derivative is refused rather than wrong."""
+
+    class Nothing(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: object, x: torch.Tensor) -> torch.Tensor:
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: object, *_: torch.Tensor) -> None:
+            return None
+
+    x = torch.randn(4, 32, device=DEVICE, requires_grad=True)
+    Nothing.apply(fused.relu_dropout(x, None, 0.0)).sum().backward()
+    assert x.grad is None
+    (once,) = torch.autograd.grad(fused.relu_dropout(x, None, 0.0).square().sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        once.sum().backward()

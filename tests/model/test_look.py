@@ -5,8 +5,10 @@ import torch
 
 pytest.importorskip("triton", reason="Triton is not installed")
 
+from fenster.model import heads
 from fenster.model.compute import look
 from fenster.model.state import Sight
+from tests.model.test_transformer import VARIANTS, make, some_batch
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 TOLERANCE = {torch.float32: 1e-5, torch.float16: 3e-3}
@@ -40,13 +42,14 @@ def test_it_equals_plain_attention(
     groups: int, each: int, slots: int, shared: bool, distances: int | None, rows: bool, dtype: torch.dtype
 ) -> None:
     torch.manual_seed(0)
-    heads, size = 3, 16
+    number, size = 3, 16
     sight = some_sight(groups, each, slots, shared, distances, rows)
     # Queries are a part of a wider projection, and slots have room behind them, as states give them.
-    q = torch.randn(groups * each, 3 * heads * size).to(DEVICE, dtype)[:, : heads * size].unflatten(1, (heads, size))
-    kv = torch.randn(groups, slots + 5, 2, heads, size).to(DEVICE, dtype)[:, :slots]
-    kv = kv.reshape(-1, 2, heads, size) if rows else kv
-    table = None if distances is None else torch.randn(distances, heads, size).to(DEVICE)
+    joined = torch.randn(groups * each, 3 * number * size).to(DEVICE, dtype)
+    q = joined[:, : number * size].unflatten(1, (number, size))
+    kv = torch.randn(groups, slots + 5, 2, number, size).to(DEVICE, dtype)[:, :slots]
+    kv = kv.reshape(-1, 2, number, size) if rows else kv
+    table = None if distances is None else torch.randn(distances, number, size).to(DEVICE)
     found = look.fused(q, kv, sight, table)
     for mask, out in zip(sight.allowed, found, strict=True):
         torch.testing.assert_close(
@@ -70,6 +73,43 @@ def plain(
         weights = (logits * query.shape[-1] ** -0.5).masked_fill(~seen, -torch.inf).softmax(-1)
         outs.append(torch.einsum("hm,mhd->hd", weights, v))
     return torch.stack(outs)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_states_hand_over_what_it_reads(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few steps of every variant: slots, masks and rows as states really give them."""
+    model = make(variant).float().to(DEVICE)
+    ids, _, source, _ = some_batch()
+    ids, source = ids.to(DEVICE), source.each(lambda x: x.to(DEVICE))
+    words = torch.randint(6, 40, (5, 4), generator=torch.Generator().manual_seed(2)).to(DEVICE)
+
+    def steps() -> list[torch.Tensor]:
+        alignment = model.alignment("sent-align")
+        rows = torch.tensor([0, 0, 1, 1], device=DEVICE)
+        state = model.begin(model.encode(ids, source), source, rows, alignment=alignment)
+        found = []
+        for previous in words:
+            hidden, state = model.step(previous, state)
+            found.append(hidden)
+        return found
+
+    with torch.no_grad():
+        wanted = steps()
+        calls = []
+        monkeypatch.setattr(heads, "look", lambda *given: calls.append(1) or look.fused(*given))
+        found = steps()
+    assert calls
+    for a, b in zip(found, wanted, strict=True):
+        torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
+
+
+def test_what_does_not_fit_goes_another_way() -> None:
+    q = torch.zeros(4, 2, 64)
+    assert look.available(q, 12, torch.zeros(41, 2, 64))
+    assert not look.available(q, 400, None)
+    assert not look.available(q, 4, torch.zeros(2001, 2, 64))
+    assert not look.available(q.double(), 4, None)
+    assert not look.available(torch.zeros(4, 2, 24), 4, None)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)

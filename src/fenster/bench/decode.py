@@ -149,7 +149,7 @@ def _hugging_face(device: torch.device, beam: int, precision: Products = "float3
 
     def translate(sources: list[list[int]]) -> int:
         ids = torch.tensor([[*source, 3] for source in sources], device=device)
-        with torch.inference_mode(), products(precision):
+        with torch.inference_mode(), products(precision, device):
             found = model.generate(
                 ids, num_beams=beam, min_new_tokens=SENTENCE + 1, max_new_tokens=SENTENCE + 1, early_stopping=True
             )

@@ -121,6 +121,7 @@ def described(saved: Saved, config: DecodeConfig | None = None, strategy: str | 
         strategy=strategy,
         focus=None if window is None else focus,
         beam=config and config.beam,
+        precision=config.precision if config is not None and saved.model.embedding.weight.is_cuda else None,
         int8=None if config is None else saved.model.projection is not None,
         training={key: description.training[key] for key in _TRAINING if key in description.training},
     )

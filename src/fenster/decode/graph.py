@@ -33,7 +33,7 @@ _MOST = 64  # graphs
 
 def suits(front: Front, model: Transformer, beam: int, most: int) -> bool:
     """Whether graphs can and should run a search of at most so many steps: on a GPU, if its state will not be so
-    large that reading all its room takes more time than launching kernels (whole documents, full attention)."""
+    large that reading it takes more time than launching kernels (whole documents, full attention)."""
     config = model.config
     usual = len(model.embedding.weight) >= 2 * beam  # with fewer words a beam widens step by step
     a_token = 0 if front.state.past.capacity is None else 2 * config.decoder_layers * config.width

@@ -76,7 +76,7 @@ def run(
         ]
     )
     ids = torch.from_numpy(np.concatenate([side.ids for side in sources]).astype(np.int64)).to(device)
-    with torch.inference_mode(), products(precision):
+    with torch.inference_mode(), products(precision, device):
         memory = model.encode(ids, source)
         hidden, state = model.fill(
             torch.from_numpy(inputs.astype(np.int64)).to(device),

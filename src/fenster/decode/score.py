@@ -14,6 +14,7 @@ from fenster.context import Joined, join
 from fenster.corpus.text import normalise
 from fenster.model.loss import token_nll
 from fenster.model.packed import Packed
+from fenster.model.precision import products
 from fenster.model.saved import Saved
 
 
@@ -71,7 +72,7 @@ def _batch(saved: Saved, pairs: list[list[Joined]], alignment: str | None, begin
     device = model.embedding.weight.device
     sides = [PackedSide.pack([pair[side] for pair in pairs]) for side in (0, 1)]
     ids = [torch.from_numpy(side.ids.astype(np.int64)).to(device) for side in sides]
-    with torch.inference_mode():
+    with torch.inference_mode(), products("float32", device):
         hidden = model(
             *ids,
             *(Packed.of(side, device) for side in sides),

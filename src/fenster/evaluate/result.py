@@ -41,6 +41,8 @@ class System(Config):
     strategy: str | None = None
     """sentence, full-segment or sequential."""
     beam: int | None = None
+    precision: str | None = None
+    """Of matrix products on a GPU."""
     int8: bool | None = None
     training: dict[str, Any] = Field(default_factory=dict)
 

@@ -150,6 +150,10 @@ def _relu_backward(dy: Tensor, y: Tensor, p: float) -> Tensor:
     return dx
 
 
+def _relu_backward_shapes(dy: Tensor, y: Tensor, p: float) -> Tensor:
+    return torch.empty_like(y)
+
+
 def _relu_save(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
     ctx.p = inputs[2]
     ctx.save_for_backward(output)
@@ -164,7 +168,7 @@ _relu = Operator(
     "relu_dropout",
     _relu_forward,
     _relu_backward,
-    shapes=(_relu_shapes, _relu_shapes),
+    shapes=(_relu_shapes, _relu_backward_shapes),
     save=_relu_save,
     differentiate=_relu_differentiate,
 )

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.autograd.function import once_differentiable
 
 Run = Callable[..., Any]
 
@@ -45,7 +46,10 @@ class Operator:
                 return output
 
             @staticmethod
+            @once_differentiable
             def backward(ctx: Any, *dy: Any) -> Any:
+                if dy[0] is None:  # what comes after has no gradient
+                    return (None,) * len(ctx.needs_input_grad)
                 return differentiate(ctx, backward, *dy)
 
         self._plain, self._eager = forward, Eager

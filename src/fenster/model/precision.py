@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
@@ -10,19 +11,25 @@ import torch
 from torch import Tensor
 
 Products = Literal["tf32", "float32"]
+_TURN = threading.RLock()
 
 
 @contextmanager
-def products(precision: Products) -> Iterator[None]:
+def products(precision: Products, device: torch.device) -> Iterator[None]:
     """How exactly a GPU multiplies float32 matrices inside: tf32 keeps 10 bits of each factor, and is several times
-    faster; float32 all 23."""
-    matmul = torch.backends.cuda.matmul
-    before = matmul.fp32_precision
-    matmul.fp32_precision = "tf32" if precision == "tf32" else "ieee"
-    try:
+    faster; float32 all 23. PyTorch has one such setting for all threads, so they take turns; on a CPU nothing is
+    set."""
+    if device.type != "cuda":
         yield
-    finally:
-        matmul.fp32_precision = before
+        return
+    matmul = torch.backends.cuda.matmul
+    with _TURN:
+        before = matmul.fp32_precision
+        matmul.fp32_precision = "tf32" if precision == "tf32" else "ieee"
+        try:
+            yield
+        finally:
+            matmul.fp32_precision = before
 
 
 def widened(x: Tensor) -> Tensor:

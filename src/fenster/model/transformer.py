@@ -108,10 +108,15 @@ class Transformer(nn.Module):
         attention = self.config.attention
         return attention.kind == "window" and attention.decoding_focus
 
-    def patterns(self, source: Packed, target: Packed, center: Tensor) -> Patterns:
-        """What every module may attend to in this batch, cross-attention around `center` [T]; used by all layers."""
+    def patterns(self, source: Packed, target: Packed, center: Tensor, *, encoded: bool = False) -> Patterns:
+        """What every module may attend to in this batch, cross-attention around `center` [T]; used by all layers.
+        Nothing for the encoder where it has done its work (`encoded`)."""
         variant = self.variant
-        made = Patterns(variant.encoder(source), variant.decoder(target), variant.cross(source, target, center))
+        made = Patterns(
+            () if encoded else variant.encoder(source),
+            variant.decoder(target),
+            variant.cross(source, target, center),
+        )
         heads = narrowed(self.embedding.weight[:0]).view(
             0, self.config.heads, self.config.width // self.config.heads
         )  # no rows: a look at q
@@ -196,7 +201,7 @@ class Transformer(nn.Module):
         sentence being translated; if left out, the model's own setting.
         """
         alignment = alignment or self.decoding_alignment()
-        patterns = self.patterns(source, target, alignment.prefix(source, target))
+        patterns = self.patterns(source, target, alignment.prefix(source, target), encoded=True)
         x = self._embed(inputs, target.place)
         kept = []
         for layer in self._layers():

@@ -10,7 +10,7 @@ from fenster.errors import InputError
 from fenster.evaluate.result import Kind, Result
 
 _ATTENTION = ("sentence", "full", "lst", "window")
-_SETTINGS = ("context", "positions", "alignment", "window", "focus", "beam", "int8")
+_SETTINGS = ("context", "positions", "alignment", "window", "focus", "beam", "precision", "int8")
 _NAMES = {"sentence": "sentence-level", "full": "concat", "lst": "LST", "window": "window"}
 
 

@@ -9,7 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fenster.model.compute.kernel import INTERPRETED, SIZES
+from fenster.model.compute.kernel import SIZES
+from fenster.model.packed import power_of_two
 from fenster.model.state import Sight, neighbours
 
 try:
@@ -19,27 +20,36 @@ try:
 except ImportError:  # a torch build without Triton
     triton = None
 
-_WIDEST = 256  # rows of a table of relative positions that a program can hold
+_ROOM = 48 << 10  # bytes of a group's queries and of the table of relative positions that a program can hold
 _SLOTS = 32  # that it reads at a time, if one of them is seen
 
 
-def available(q: Tensor, table: Tensor | None) -> bool:
-    """Whether the kernel can run on queries like `q` [N, H, D]."""
-    usual = q.shape[-1] in SIZES and q.dtype != torch.float64 and len(q) > 0
-    small = table is None or len(table) <= _WIDEST
-    return triton is not None and usual and small and (q.is_cuda or INTERPRETED)
+def available(q: Tensor, each: int, table: Tensor | None) -> bool:
+    """Whether the kernel can run on queries like `q` [N, H, D], `each` of a group."""
+    if triton is None or q.shape[-1] not in SIZES or q.dtype == torch.float64 or not each:
+        return False
+    return (_padded(each) + _distances(table)) * q.shape[-1] * q.element_size() <= _ROOM
+
+
+def _padded(rows: int) -> int:
+    return max(16, power_of_two(rows))  # products want 16
+
+
+def _distances(table: Tensor | None) -> int:
+    return 16 if table is None else _padded(len(table))
 
 
 def look(q: Tensor, kv: Tensor, sight: Sight, table: Tensor | None) -> list[Tensor]:
     """[N, H, D] for every pattern of the sight. `kv` are slots [G, M, 2, H, D], or rows [·, 2, H, D] of which the
     sight says where slots are; `table` [distances, H, D] are the relative vectors, if there are."""
     table = table if sight.relative is not None else None
-    if q.is_cuda and available(q, table):
+    groups = len(kv) if sight.rows is None else len(sight.rows)
+    if q.is_cuda and available(q, len(q) // max(1, groups), table):
         return fused(q, kv, sight, table)
     if sight.rows is not None:
         # Rows of a table: far faster on a CPU than indexing with [G, M] indices.
         kv = F.embedding(sight.rows, kv.reshape(-1, kv.shape[-3:].numel())).view(*sight.rows.shape, *kv.shape[-3:])
-    groups, slots = kv.shape[:2]
+    slots = kv.shape[1]
     each, heads = neighbours(q, kv), q.shape[1]
     bias = None  # [G, H, N / G, M]
     if table is not None and sight.relative is not None:
@@ -71,8 +81,7 @@ def fused(q: Tensor, kv: Tensor, sight: Sight, table: Tensor | None) -> list[Ten
             q, kv, rows, allowed.view(torch.uint8), table, relative, out,
             q.stride(0), kv.stride(0), kv.stride(-4), allowed.stride(0), slots, 0 if table is None else len(table),
             size**-0.5, H=heads, D=size, EACH=each, EACH_MASK=len(q) // len(allowed),
-            BE=max(16, triton.next_power_of_2(each)), BN=_SLOTS,
-            RP=16 if table is None else max(16, triton.next_power_of_2(len(table))),
+            BE=_padded(each), BN=_SLOTS, RP=_distances(table),
             PRECISION="tf32x3" if q.dtype == torch.float32 else "tf32", num_warps=4, num_stages=2,
         )  # fmt: skip
         found.append(out)

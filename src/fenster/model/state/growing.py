@@ -90,7 +90,7 @@ class Fixed(SelfState):
     kv: tuple[Tensor, ...]  # [G, C, 2, H, D] each
     place: Tensor  # [G, C, 2]
     own: Tensor  # [N, C] bool
-    at: Tensor  # [N / G] the slots of the newest tokens, which are the last that are taken
+    at: Tensor  # [N / G] the last slots that are taken, behind which the next tokens go
 
     def next(self, now: Moment) -> Fixed:
         lanes, width = len(self.place), neighbours(now.position, self.place)
