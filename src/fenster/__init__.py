@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fenster.corpus.segment import sentences
 from fenster.document import Document, ParallelDocument, Segment
 from fenster.errors import FensterError
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from fenster.decode.translator import Translator
 
 __version__ = "0.1.0"
-__all__ = ["Document", "FensterError", "ParallelDocument", "Segment", "__version__", "load"]
+__all__ = ["Document", "FensterError", "ParallelDocument", "Segment", "__version__", "load", "sentences"]
 
 
 def load(folder: Path | str | None = None, *, device: str = "auto", **settings: Any) -> Translator:

@@ -5,12 +5,14 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 
 import fenster
 from fenster.cli import main
 from fenster.corpus.generated import generate
 from fenster.decode.translator import Translator
-from fenster.model.saved import Saved, save_model
+from fenster.errors import InputError
+from fenster.model.saved import Saved, load_model, save_model
 from fenster.shards import Prepared
 from tests.decode.conftest import make_saved
 
@@ -145,6 +147,61 @@ def test_history(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     with pytest.raises(SystemExit) as told:
         call("translate", source, "-m", model, "--history", earlier)
     assert told.value.code == 2 and "earlier.tsv:1: not a pair" in capsys.readouterr().err
+    earlier.write_text("Here is the lamp.\tHier ist die Lampe.\n")
+    with pytest.raises(SystemExit):
+        call("translate", source, "-m", model, "--history", earlier, "--strategy", "sentence", "-o", tmp_path / "o")
+    told = capsys.readouterr().err
+    assert "no use for earlier translations" in told and "kept" not in told
+    assert not list(tmp_path.glob(".o*")), "nothing was begun, nothing is left"
+
+
+def test_nothing_is_kept_of_nothing(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Interrupted before the first sentence: no journal, no promise, and no false "starting over" afterwards."""
+    source, out = tmp_path / "text.txt", tmp_path / "out.txt"
+    source.write_text(TEXT)
+
+    def stopping(self: Translator, jobs: list) -> list:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Translator, "_run", stopping)
+        with pytest.raises(SystemExit):
+            call("translate", source, "-m", model, "-o", out)
+    assert "kept" not in capsys.readouterr().err and not list(tmp_path.glob(".out*"))
+    call("translate", source, "-m", model, "-o", out)
+    assert "starting over" not in capsys.readouterr().err
+
+
+def test_outputs_do_not_replace_inputs(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "text.txt"
+    source.write_text(TEXT)
+    (tmp_path / "link.txt").symlink_to(source)
+    for name in ("text.txt", "link.txt"):
+        with pytest.raises(SystemExit) as told:
+            call("translate", source, "-m", model, "-o", tmp_path / name)
+        assert told.value.code == 2 and "written over what is read" in capsys.readouterr().err
+    assert source.read_text() == TEXT
+
+
+def test_standard_output_by_name(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "text.txt"
+    source.write_text(TEXT)
+    call("translate", source, "-m", model)
+    plain = capsys.readouterr().out
+    for name in ("/dev/stdout", "/dev/fd/1"):
+        call("translate", source, "-m", model, "-o", name)
+        assert capsys.readouterr().out == plain
+
+
+def test_odd_characters_are_told(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "text.txt"
+    source.write_text("Fine.\nNot \x07 fine.\n<sep>\n")
+    call("translate", source, "-m", model)
+    captured = capsys.readouterr()
+    assert len(captured.out.splitlines()) == 3
+    assert "2 line(s) hold control characters or reserved symbols" in captured.err and "2, 3" in captured.err
 
 
 @pytest.mark.parametrize(
@@ -181,6 +238,26 @@ def test_damaged_models_are_named(model: Path, tmp_path: Path, capsys: pytest.Ca
         (model / name).write_bytes(kept)
 
 
+def test_weights_are_checked(toy: Prepared, tmp_path: Path) -> None:
+    saved = make_saved(toy, "window")
+    weights = {name: tensor.float() for name, tensor in saved.model.state_dict().items()}
+    folder = tmp_path / "model"
+    save_model(folder, saved.description, weights, saved.tokenizer, "# a card", most=40_000)
+    assert load_model(folder).description.sha256.keys() == {path.name for path in folder.glob("weights-*")}
+    second = sorted(folder.glob("weights-2-of-*"))[0]
+    kept = second.read_bytes()
+    second.write_bytes(kept[:-4] + bytes(4))
+    with pytest.raises(InputError, match=rf"{second.name}: damaged"):
+        load_model(folder)
+    second.unlink()
+    with pytest.raises(InputError, match=rf"{second.name}: cannot be loaded"):
+        load_model(folder)
+    weights["embedding.weight"] = weights["embedding.weight"] * torch.nan
+    save_model(folder, saved.description, weights, saved.tokenizer, "# a card")
+    with pytest.raises(InputError, match="no numbers"):
+        load_model(folder)
+
+
 def test_scores(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from fenster.corpus.table import write_jsonl
 
@@ -213,3 +290,8 @@ def test_from_python(model: Path) -> None:
     assert [segment.text for segment in translator.stream("Hi, Anna.")] == result.texts[:1]
     with pytest.raises(fenster.FensterError, match="unknown key"):
         fenster.load(model, beams=3)
+    with pytest.raises(fenster.FensterError, match="context"):
+        fenster.load(model, context=-1)
+    with pytest.raises(fenster.FensterError, match="no device is called 'tpu'"):
+        fenster.load(model, device="tpu")
+    assert fenster.sentences("Hi, Anna. Are you tired?") == ["Hi, Anna.", "Are you tired?"]

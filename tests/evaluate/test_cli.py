@@ -94,6 +94,7 @@ def test_without_a_source_or_rules(corpus: Path, tmp_path: Path, capsys: pytest.
         (["-m", "model", "--test", "toy.jsonl", "-o", "h.json"], "h.txt: is there, and no translation of ours"),
         (["-m", "model", "--test", "toy.jsonl", "-o", "out.txt"], "where do the translations go?"),
         (["h.txt", "--ref", "h.txt", "--samples", "0"], "Must be >= 1"),
+        (["h.txt", "--ref", "short.txt", "-o", "h.txt"], "written over what is read"),
     ],
 )
 def test_bad_input_is_named(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from fenster.corpus import read_corpus
 from fenster.document import Document, ParallelDocument
 from fenster.errors import InputError
 from fenster.evaluate.texts import Evaluated, read_hypotheses, read_lines
@@ -69,6 +70,13 @@ def test_hypotheses_laid_out_as_the_test_set(tmp_path: Path) -> None:
     assert read_hypotheses(write(tmp_path / "h", "x", "", "", "", "z", ""), found) == (("x", ""), ("z",))
     with pytest.raises(InputError, match="has 6 lines"):
         read_hypotheses(write(tmp_path / "h", "x", "y", "?", "", "z", ""), found)
+
+
+def test_breaks_that_the_test_set_s_file_does_not_have(tmp_path: Path) -> None:
+    """A table has no blank lines between documents: a blank line in the translations is one, and no empty segment."""
+    path = write(tmp_path / "t.tsv", "d1\ta\tA", "d1\tb\tB", "d2\tc\tC", "d2\t\t")
+    found = tuple(read_corpus([path]))
+    assert read_hypotheses(write(tmp_path / "h", "x", "y", "", "z", ""), found) == (("x", "y"), ("z", ""))
 
 
 def test_names_of_documents(tmp_path: Path) -> None:

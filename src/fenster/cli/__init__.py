@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         if debug:
             raise
-        errors.print("[bold red]interrupted[/]; nothing half-written was left behind")
+        errors.print("[bold red]interrupted[/]; no file was left half-written")
         sys.exit(130)
     except BrokenPipeError:
         # Whoever read our output (head, less) has seen enough.

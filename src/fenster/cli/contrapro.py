@@ -101,6 +101,11 @@ def contrapro(
         raise ConfigError("whose scores?", expected="either --scores or --model")
     if scores is not None and (write_scores is not None or translate):
         raise ConfigError("--write-scores and --translate need --model")
+    for name, count in (("--left", left), ("--right", right)):
+        if count is not None and count < 0:
+            raise ConfigError(f"{name} is {count}", expected="0 or more")
+    if translate:
+        hypotheses_path(output)
     saved = _load(model, system, device) if model is not None else None
     if saved is not None and left is None:
         left = _left(saved)

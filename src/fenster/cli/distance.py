@@ -123,6 +123,8 @@ def attention(
     from fenster.model.device import find_device
     from fenster.model.saved import load_model
 
+    if tokens < 1:
+        raise ConfigError(f"--tokens is {tokens}", expected="1 or more")
     documents, with_source, name = test_set.read()
     if not with_source:
         raise ConfigError("the source is needed", fix="give --src, or --test")

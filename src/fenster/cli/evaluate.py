@@ -16,6 +16,7 @@ from rich.table import Table
 from fenster.cli.decoding import Decoding, described, model_folder
 from fenster.cli.output import Output, Segment, stamp
 from fenster.cli.test_set import Counting, TestSet
+from fenster.corpus.files import not_over
 from fenster.document import ParallelDocument
 from fenster.errors import ConfigError
 from fenster.evaluate.evaluation import evaluate as evaluated
@@ -76,6 +77,7 @@ def evaluate(
     if (hypotheses is not None) + (hyp is not None) + (model is not None) != 1:
         raise ConfigError("what is to be evaluated?", expected="one of: a file of translations, --hyp, --model")
     path = hypotheses or hyp
+    not_over(output, [path, *(each for paths in test_set.files.values() for each in paths)])
     documents, with_source, name = test_set.read()
     if by_document and drawn(len(documents), counting.resample) != "documents":
         raise ConfigError("--by-document needs more than one document, and --resample documents")

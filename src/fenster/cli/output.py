@@ -12,6 +12,8 @@ from fenster.errors import FensterError, writing
 from fenster.manifest import file_sha256
 from fenster.progress import console as stderr
 
+_STANDARD = (Path("/dev/stdout"), Path("/dev/fd/1"))  # names of standard output
+
 Segment = dict[str, Any]
 """A translated segment: line, source, target, ids, score, capped, seconds, alternatives."""
 
@@ -21,15 +23,16 @@ class Output:
     whole is written, so that the same command can go on."""
 
     def __init__(self, path: Path | None, format: str, nbest: int, stamp: str) -> None:
+        path = None if path in _STANDARD else path
         self._path, self._format, self._nbest = path, format, nbest
         if path is not None and (not path.name or path.is_dir()):
             raise FensterError("is a folder", path=path, expected="the name of a file to write")
-        ordinary = path is not None and (path.is_file() or not path.exists())  # not a pipe, not /dev/stdout
+        ordinary = path is not None and (path.is_file() or not path.exists())  # not a pipe
         self._journal = path.with_name(f".{path.name}.unfinished.jsonl") if path is not None and ordinary else None
         self._known = [] if self._journal is None else _read(self._journal, stamp)
         self._line: list[Segment] = []
         self._text: list[str] = []
-        self._stamp = stamp
+        self._stamp, self._kept = stamp, len(self._known)
         self._stream: IO[str] | None = None
 
     def __enter__(self) -> Output:
@@ -51,7 +54,10 @@ class Output:
         if self._stream is not None:
             self._stream.close()
         if kind is not None and self._journal is not None:
-            stderr.print("what was translated is kept; the same command goes on", highlight=False)
+            if self._kept:
+                stderr.print(f"{self._kept:,} segments are kept; the same command goes on", highlight=False)
+            else:
+                self._journal.unlink(missing_ok=True)
 
     def known(self, count: int) -> list[Segment]:
         """What an earlier call translated of the next `count` segments."""
@@ -63,6 +69,7 @@ class Output:
         if self._stream is not None:
             self._stream.write(json.dumps(segment) + "\n")
             self._stream.flush()
+            self._kept += 1
 
     def add(self, segment: Segment) -> None:
         self._line.append(segment)

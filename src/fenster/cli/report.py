@@ -41,6 +41,10 @@ def report(
     examples
         Stretches of documents of each test set, side by side; only where translations and test set are still there.
     """
+    if examples < 0:
+        raise ConfigError(f"--examples is {examples}", expected="0 or more")
+    if output.suffix == ".json" or output.name.endswith(".json.xz"):
+        raise ConfigError("is the name of a result, and a page is to be written", path=output, fix="name it .html")
     if output.suffix == ".md":
         raise ConfigError("the page is HTML; Markdown is written beside it", path=output, fix="name it .html")
     found = collect(results)

@@ -12,9 +12,9 @@ from cyclopts import Parameter
 
 from fenster.cli.decoding import Decoding, model_folder
 from fenster.cli.output import Output, Segment, stamp
-from fenster.corpus.files import TextFiles
+from fenster.corpus.files import TextFiles, not_over
 from fenster.corpus.segment import sentences
-from fenster.corpus.text import normalise
+from fenster.corpus.text import fault, normalise
 from fenster.document import Document
 from fenster.errors import ConfigError, InputError
 from fenster.progress import bar
@@ -95,10 +95,13 @@ def translate(
 
     if nbest < 1:
         raise ConfigError(f"--nbest is {nbest}", expected="1 or more")
+    not_over(output, [file, history])
     lines = _read(file, one_sentence_per_line, language)
     folder = model_folder(model, system)
     translator = Translator.load(folder, decoding.config, device)
     pairs = _history(history)
+    if pairs:
+        translator.require_sequential()
     print_of = stamp(
         [line.segments for line in lines], folder, {**decoding.settings, "history": pairs, "documents": documents}
     )
@@ -134,14 +137,17 @@ def _translate(
                 out.end_line()
             misaligned += translator.misaligned
     if capped:
-        places = list(dict.fromkeys(capped))
-        shown = ", ".join(map(str, places[:20])) + (" …" if len(places) > 20 else "")
+        shown = _listed(list(dict.fromkeys(capped)))
         stderr.print(
             f"{len(capped)} segment(s) reached the length limit and may be incomplete: line(s) {shown}",
             highlight=False,
         )
     if misaligned:
         stderr.print(f"{misaligned} part(s) came out with another number of sentences", highlight=False)
+
+
+def _listed(lines: list[int]) -> str:
+    return ", ".join(map(str, lines[:20])) + (" …" if len(lines) > 20 else "")
 
 
 def _translated(segment: Segment) -> Translated:
@@ -166,10 +172,19 @@ def _segment(line: int, found: Translated) -> Segment:
 
 def _read(file: Path | None, whole: bool, language: str) -> list[Line]:
     if file is None:
+        if sys.stdin is None:
+            raise InputError("there is no standard input", fix="name a file")
         try:
             raw = sys.stdin.buffer.read().decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise InputError(f"standard input is not UTF-8 ({error})", expected="UTF-8 text") from None
+            line = error.object.count(b"\n", 0, error.start) + 1
+            raise InputError(
+                f"not UTF-8 ({error.reason})",
+                path="standard input",
+                line=line,
+                expected="UTF-8 text",
+                fix="convert it, for instance with iconv -t UTF-8",
+            ) from None
         texts = [line.removesuffix("\r") for line in raw.removesuffix("\n").split("\n")] if raw else []
         for number, text in enumerate(texts, 1):
             if "\r" in text:
@@ -178,6 +193,13 @@ def _read(file: Path | None, whole: bool, language: str) -> list[Line]:
         texts = [text for _, text in TextFiles().lines(file)]
     if not texts:
         raise InputError("there is no text", path=file or "standard input", expected="at least one line")
+    odd = [number for number, text in enumerate(texts, 1) if fault(normalise(text))]
+    if odd:
+        stderr.print(
+            f"{len(odd)} line(s) hold control characters or reserved symbols, which no model was trained on: "
+            f"{_listed(odd)}",
+            highlight=False,
+        )
     split = [(normalise(text),) if whole else tuple(sentences(text, language)) for text in texts]
     return [Line(number, segments or ("",)) for number, segments in enumerate(split, 1)]
 

@@ -12,7 +12,7 @@ import lzma
 import os
 import shutil
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
@@ -113,18 +113,25 @@ def _decompressed(raw: IO[bytes], path: Path) -> Iterator[io.BufferedReader]:
         yield cast(io.BufferedReader, raw)
 
 
+def not_over(output: Path | None, inputs: Iterable[Path | None]) -> None:
+    """Refuse to write over a file that is being read."""
+    for path in inputs:
+        if output is not None and path is not None and output.exists() and path.exists() and output.samefile(path):
+            raise FensterError("would be written over what is read", path=output, fix="name another output")
+
+
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
     """A temporary path beside `path` that becomes `path` when the block ends well, and is gone otherwise.
 
-    A link is followed; what is not a file (a pipe, /dev/stdout) is written to as it is.
+    A link is followed; what is not a file (a pipe, a device) is written to as it is.
     """
     with writing(path):
         if not path.name:
             raise FensterError("is no file name", path=path or ".", expected="the name of a file to write")
         if path.is_dir():
             raise FensterError("is a folder", path=path, expected="the name of a file to write")
-        if path.exists() and not path.is_file():
+        if path.exists() and (not path.is_file() or path.absolute().is_relative_to("/dev")):
             yield path
             return
         path = path.resolve()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -18,7 +18,7 @@ class DecodeConfig(Config):
     """Hypotheses kept; 1 is greedy."""
     normalisation: float = Field(default=1.0, ge=0)
     """Scores are log-probability over length to this power."""
-    context: Literal["auto", "part", "document"] | int = "auto"
+    context: Literal["auto", "part", "document"] | Annotated[int, Field(ge=0)] = "auto"
     """Sequential decoding: how many preceding sentences are given, or all of the part, or of the document. auto: as
     in training for adjacent systems, the document for relative positions, else the part."""
     count: Literal["forced", "split", "repair"] = "forced"

@@ -61,6 +61,13 @@ class Translator:
     def strategy(self) -> str:
         return self._plan.strategy
 
+    def require_sequential(self) -> None:
+        """An error unless earlier translations serve as context."""
+        if self.strategy != "sequential":
+            raise ConfigError(
+                f"{self.strategy} decoding has no use for earlier translations", fix="take the sequential strategy"
+            )
+
     def translate(
         self, document: Document | Sequence[str] | str, history: Pairs = (), gold: Document | None = None
     ) -> Translation:
@@ -98,10 +105,8 @@ class Translator:
     def _stream(
         self, document: Document, history: Pairs, gold: Document | None, done: Sequence[Translated]
     ) -> Iterator[Translated]:
-        if (history or gold is not None) and self.strategy != "sequential":
-            raise ConfigError(
-                f"{self.strategy} decoding has no use for earlier translations", fix="take strategy: sequential"
-            )
+        if history or gold is not None:
+            self.require_sequential()
         texts = [normalise(text) for text in document.texts]
         real = [place for place, text in enumerate(texts) if text]
         source = self.tokenizer.encode_each([texts[place] for place in real])

@@ -54,9 +54,9 @@ def _item(text: str, path: Path, number: int) -> Item:
         record: dict[str, Any] = json.loads(text)
         document, source, reference, expected, context = (record[key] for key in _NEEDED)
         context = [context] if isinstance(context, str) else list(context or ())
-        if not all(isinstance(each, str) for each in (source, reference, expected, *context)):
-            raise TypeError
-    except (ValueError, KeyError, TypeError):
+        for each in (source, reference, expected, *context):
+            each.encode("utf-8")  # half a surrogate pair is no text
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError(
             "not an item", path=path, line=number, expected=f"a JSON object with {', '.join(_NEEDED)}"
         ) from None

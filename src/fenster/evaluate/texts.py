@@ -65,7 +65,7 @@ def read_hypotheses(path: Path, documents: Sequence[ParallelDocument]) -> tuple[
     total = sum(len(document) for document in documents)
     if len(lines) != total:
         lines = (
-            _as_laid_out(lines, documents) or _without_breaks(lines, documents) or _unequal(path, lines, documents)
+            _without_breaks(lines, documents) or _as_laid_out(lines, documents) or _unequal(path, lines, documents)
         )
     found, at = [], 0
     for document in documents:

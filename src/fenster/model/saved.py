@@ -18,6 +18,7 @@ from fenster.config import Config, check
 from fenster.context import ContextConfig
 from fenster.corpus.files import atomic_folder
 from fenster.errors import InputError
+from fenster.manifest import file_sha256
 from fenster.model.config import ModelConfig
 from fenster.model.eight_bit import packed, unpacked
 from fenster.model.transformer import Transformer
@@ -45,6 +46,8 @@ class Description(Config):
     licence: str | None = None
     bits: Literal[8, 32] = 32
     """Of each number in the files of weights."""
+    sha256: dict[str, str] = Field(default_factory=dict)
+    """Of each file of weights; checked on load where they are given."""
     training: dict[str, Any] = Field(default_factory=dict)
     """Data, updates, perplexity, versions: for people, not for the program."""
 
@@ -76,8 +79,11 @@ def save_model(
     """Write a model folder; one that is there is replaced when the new one is whole. Files of weights are kept under
     `most` bytes."""
     with atomic_folder(folder) as temporary:
+        hashes = {}
         for name, part in _files(weights, most):
             write_tensors(temporary / name, part)
+            hashes[name] = file_sha256(temporary / name)
+        description = description.model_copy(update={"sha256": hashes})
         tokenizer.save(temporary / _TOKENIZER)
         text = json.dumps(description.model_dump(mode="json"), indent=1, ensure_ascii=False)
         (temporary / _CONFIG).write_text(text + "\n", encoding="utf-8")
@@ -125,9 +131,11 @@ def load_model(folder: Path, device: torch.device | str = "cpu") -> Saved:
         )
     model = Transformer(description.model, description.vocab_size, description.ratio)
     try:
-        model.load_state_dict(unpacked(_tensors(folder)))
-    except (OSError, SafetensorError, RuntimeError) as error:
-        raise InputError(f"cannot be loaded ({error})", path=folder / _WEIGHTS, fix="copy the folder again") from None
+        model.load_state_dict(unpacked(_tensors(folder, description.sha256)))
+    except RuntimeError as error:
+        raise InputError(f"does not fit its {_CONFIG} ({error})", path=folder, fix="copy the folder again") from None
+    if not all(bool(x.isfinite().all()) for x in model.state_dict().values()):
+        raise InputError("some weights are no numbers", path=folder, fix="train again with a lower optimizer.rate")
     return Saved(description, model.to(device).eval(), tokenizer)
 
 
@@ -148,14 +156,22 @@ def _files(weights: dict[str, Tensor], most: int | None) -> Iterator[tuple[str, 
         yield _PART.format(number, len(parts)), part
 
 
-def _tensors(folder: Path) -> dict[str, Tensor]:
-    if (folder / _WEIGHTS).exists():
-        return dict(load_file(folder / _WEIGHTS))
-    first = next(iter(sorted(folder.glob("weights-*-of-*.safetensors"))), None)
-    if first is None:
-        raise FileNotFoundError(f"no {_WEIGHTS}")
-    count = int(first.stem.rsplit("-", 1)[1])
+def _tensors(folder: Path, hashes: dict[str, str]) -> dict[str, Tensor]:
     found: dict[str, Tensor] = {}
-    for number in range(1, count + 1):
-        found |= load_file(folder / _PART.format(number, count))
+    for path in _parts(folder):
+        try:
+            if path.name in hashes and file_sha256(path) != hashes[path.name]:
+                raise InputError("damaged: its hash is another", path=path, fix="copy the folder again")
+            found |= load_file(path)
+        except (OSError, SafetensorError) as error:
+            raise InputError(f"cannot be loaded ({error})", path=path, fix="copy the folder again") from None
     return found
+
+
+def _parts(folder: Path) -> list[Path]:
+    """The files of weights, those that should be there as well."""
+    first = next(iter(sorted(folder.glob("weights-1-of-*.safetensors"))), None)
+    count = "" if first is None else first.stem.rsplit("-", 1)[1]
+    if (folder / _WEIGHTS).exists() or not count.isdecimal():
+        return [folder / _WEIGHTS]
+    return [folder / _PART.format(number, count) for number in range(1, int(count) + 1)]

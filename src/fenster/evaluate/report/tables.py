@@ -170,14 +170,23 @@ def _final(found: Collection) -> Table:
         cells = []
         for test in tests:
             result = of_system.get(test)
-            cells.append("–" if result is None else f"{figure(result.score('BLEU'))} / {figure(result.score('TER'))}")
+            if result is None:
+                cells.append("–")
+                continue
+            other = f" ({result.system.strategy})" if result.system.strategy != first.system.strategy else ""
+            cells.append(f"{figure(result.score('BLEU'))} / {figure(result.score('TER'))}{other}")
         cells += [
             f"{_number(paper, task, 0)} / {_number(paper, task, 1)}" if paper else "–"
             for task in ("NEWS", "TED", "OS")
         ]
         rows.append((name, first.system.context or "–", first.system.strategy or "–", *cells))
     columns = ("system", "context", "search", *tests, "paper NEWS", "paper TED", "paper OS")
-    return Table("Table 5: BLEU / TER", columns, tuple(rows), "Each system with the search that the paper gives it.")
+    return Table(
+        "Table 5: BLEU / TER",
+        columns,
+        tuple(rows),
+        "Each system with the search that the paper gives it, or the one in brackets.",
+    )
 
 
 def _pronouns(found: Collection) -> Table | None:
