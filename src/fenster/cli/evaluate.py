@@ -17,6 +17,7 @@ from fenster.cli.decoding import Decoding, described, model_folder
 from fenster.cli.output import Output, Segment, stamp
 from fenster.cli.test_set import Counting, TestSet
 from fenster.corpus.files import not_over
+from fenster.corpus.text import normalise
 from fenster.document import ParallelDocument
 from fenster.errors import ConfigError
 from fenster.evaluate.evaluation import evaluate as evaluated
@@ -158,43 +159,63 @@ def translated(
 
 
 def _translate(translator: Translator, documents: tuple[ParallelDocument, ...], out: Output) -> dict[str, int]:
-    rest = list(documents)
+    real = [[bool(normalise(text)) for text in document.source.texts] for document in documents]
+    known = _known(out, [sum(each) for each in real], translator.strategy == "sequential")
     faults = {"capped": 0, "misaligned": 0}
-    with bar("translating", sum(map(len, documents))) as advance:
+    with bar("translating", sum(map(sum, real))) as advance:
+        advance(sum(map(len, known.values())))
 
-        def add(document: ParallelDocument, segments: list[Segment]) -> None:
-            if document is not documents[0]:
-                out.end_line()
-            for segment in segments:
-                out.add(segment)
-                out.end_line()
-                faults["capped"] += segment["capped"]
-                faults["misaligned"] += segment["misaligned"]
-            advance(len(segments))
+        places = {number: len(segments) for number, segments in known.items()}
 
-        # What an interrupted call finished; the document it was in the middle of goes on where it was.
-        while rest and (known := out.known(len(rest[0]))):
-            document = rest.pop(0)
-            if len(known) < len(document):
-                ready = [_known(segment) for segment in known]
-                for each in translator.stream(document.source, done=ready):
-                    known.append(_segment(each))
-                    out.note(known[-1])
-            add(document, known)
-        found = translator.translate_all(document.source for document in rest)
-        for document, translation in zip(rest, found, strict=True):
-            segments = [_segment(each) for each in translation.segments]
-            segments[0]["misaligned"] = translation.misaligned
-            for segment in segments:
-                out.note(segment)
-            add(document, segments)
+        def note(number: int, segment: Segment) -> None:
+            out.note({"document": number, "place": places[number], **segment})
+            places[number] += 1
+            advance(1)
+
+        todo = [number for number, each in enumerate(real) if len(known[number]) < sum(each)]
+        found = translator.translate_all(
+            (documents[number].source for number in todo),
+            {place: [_translated(segment) for segment in known[number]] for place, number in enumerate(todo)},
+            lambda place, translated: note(todo[place], _segment(translated)),
+        )
+        for number, texts in enumerate(real):
+            segments = known[number]
+            if number in todo:
+                translation = next(found)
+                made = zip(translation.segments, texts, strict=True)
+                segments = [_segment(each) for each, there in made if there]
+                if segments:
+                    segments[0]["misaligned"] = translation.misaligned
+                if translator.strategy != "sequential":
+                    for segment in segments:
+                        note(number, segment)
+            faults["capped"] += sum(segment["capped"] for segment in segments)
+            faults["misaligned"] += sum(segment["misaligned"] for segment in segments)
+            if number:
+                out.end_line()
+            ready = iter(segments)
+            for there in texts:
+                out.add(next(ready) if there else {"target": ""})
+                out.end_line()
     return faults
 
 
-def _known(segment: Segment) -> Translated:
+def _known(out: Output, sizes: list[int], parts: bool) -> dict[int, list[Segment]]:
+    """What an interrupted call made of each document, segments without text left out; without `parts` only of those
+    that it finished."""
+    found: list[dict[int, Segment]] = [{} for _ in sizes]
+    for segment in out.known():
+        found[segment["document"]][segment["place"]] = segment
+    return {
+        number: list(each.values()) if parts or len(each) == sizes[number] else []
+        for number, each in enumerate(found)
+    }
+
+
+def _translated(segment: Segment) -> Translated:
     from fenster.decode.result import Translated
 
-    return Translated("", segment["target"], tuple(segment["ids"]))
+    return Translated("", segment["target"], tuple(segment["ids"]), capped=segment["capped"])
 
 
 def _segment(found: Translated) -> Segment:

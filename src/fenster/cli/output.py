@@ -59,8 +59,9 @@ class Output:
             else:
                 self._journal.unlink(missing_ok=True)
 
-    def known(self, count: int) -> list[Segment]:
-        """What an earlier call translated of the next `count` segments."""
+    def known(self, count: int | None = None) -> list[Segment]:
+        """What an earlier call translated of the next `count` segments, or altogether."""
+        count = len(self._known) if count is None else count
         found, self._known = self._known[:count], self._known[count:]
         return found
 

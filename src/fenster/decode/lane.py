@@ -11,6 +11,8 @@ from fenster.tokenize import Ids
 
 @dataclass(frozen=True)
 class Lane:
+    number: int
+    """Of the document among those that are translated."""
     id: str
     texts: list[str]
     """All segments; those without text are not translated."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -80,14 +80,22 @@ class Translator:
         found = list(self.stream(document, history, gold))
         return Translation(document.id, tuple(found), self.misaligned)
 
-    def translate_all(self, documents: Iterable[Document]) -> Iterator[Translation]:
+    def translate_all(
+        self,
+        documents: Iterable[Document],
+        done: Mapping[int, Sequence[Translated]] | None = None,
+        noted: Callable[[int, Translated], None] | None = None,
+    ) -> Iterator[Translation]:
         """Several documents in order, each as soon as it and those before it are ready.
 
         Sequential decoding goes sentence by sentence through `lanes` documents at once, and a document that is done
         makes room for the next; with the other strategies `lanes` blocks are searched at once, of as many documents
-        as it takes.
+        as it takes. Sequential decoding can go on: `done` has what an earlier call made of the first sentences of
+        documents (by number; segments without text left out), and `noted` is told of every other one at once.
         """
-        return self._side_by_side(documents) if self.strategy == "sequential" else self._by_blocks(documents)
+        if self.strategy != "sequential":
+            return self._by_blocks(documents)
+        return self._side_by_side(documents, done or {}, noted or (lambda number, translated: None))
 
     def stream(
         self,
@@ -183,30 +191,39 @@ class Translator:
                 lane.add(self._translated(text, hypotheses, seconds), self._ids(hypotheses[0]))
             yield replace(lane.translation, misaligned=self.misaligned)
 
-    def _side_by_side(self, documents: Iterable[Document]) -> Iterator[Translation]:
-        waiting, lanes = iter(documents), deque[Lane]()  # in the order of documents
+    def _side_by_side(
+        self,
+        documents: Iterable[Document],
+        done: Mapping[int, Sequence[Translated]],
+        noted: Callable[[int, Translated], None],
+    ) -> Iterator[Translation]:
+        waiting, lanes = enumerate(documents), deque[Lane]()  # in the order of documents
         while True:
             while sum(not lane.done for lane in lanes) < self.config.lanes:
-                document = next(waiting, None)
+                number, document = next(waiting, (-1, None))
                 if document is None:
                     break
-                lanes.append(self._lane(document))
+                lanes.append(self._lane(document, number))
+                for each in done.get(number, ()):
+                    lanes[-1].add(each, np.array(each.ids, dtype=self.tokenizer.dtype))
             active = [lane for lane in lanes if not lane.done]
             if active:
                 began = time.perf_counter()
                 results = self._run([self._plan.next(lane.reading) for lane in active])
                 seconds = (time.perf_counter() - began) / len(active)
                 for lane, hypotheses in zip(active, results, strict=True):
-                    lane.add(self._translated(lane.text, hypotheses, seconds), self._ids(hypotheses[0]))
+                    translated = self._translated(lane.text, hypotheses, seconds)
+                    lane.add(translated, self._ids(hypotheses[0]))
+                    noted(lane.number, translated)
             while lanes and lanes[0].done:
                 yield lanes.popleft().translation
             if not lanes and not active:
                 return
 
-    def _lane(self, document: Document) -> Lane:
+    def _lane(self, document: Document, number: int = 0) -> Lane:
         texts = [normalise(text) for text in document.texts]
         real = [text for text in texts if text]
-        return Lane(document.id, texts, real, self._reading(self.tokenizer.encode_each(real), ()))
+        return Lane(number, document.id, texts, real, self._reading(self.tokenizer.encode_each(real), ()))
 
     def _reading(self, source: list[Ids], history: Pairs) -> Reading:
         earlier = self.tokenizer.encode_each([normalise(pair[0]) for pair in history])
