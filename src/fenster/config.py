@@ -199,7 +199,7 @@ def check(data: dict[str, Any], model: type[AnyConfig], path: Path | None = None
         raise ConfigError(
             f"{len(faults)} fault(s) in the configuration:\n  " + "\n  ".join(faults),
             path=path,
-            fix="correct them; the commented files in configs/ show every key",
+            fix=None if path is None else "correct them; the commented files in configs/ show every key",
         ) from None
 
 

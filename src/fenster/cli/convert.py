@@ -64,7 +64,9 @@ def import_corpus(
     bad_text
         What to do with control characters or reserved symbols such as `<sep>`: stop and say where, or keep.
     """
-    target = get_format(to or writable(output))
+    target = get_format(
+        to or writable(output, "name the format with --to; all names after -o up to the next option are outputs")
+    )
     assert target.write is not None
     target.check(output)
     if len(set(output)) < len(output) or set(output) & set(paths):
@@ -90,8 +92,8 @@ def import_corpus(
         print(f"further references were left out: {target.name} holds one (jsonl holds all)")
 
 
-def writable(output: list[Path]) -> str:
-    """The format that the output's name asks for."""
+def writable(output: list[Path], fix: str) -> str:
+    """The format that the output's name asks for; `fix` says how else to name it."""
     known = {".jsonl": "jsonl", ".tsv": "tsv"}
     suffixes = [bare_suffix(path) for path in output]
     if len(output) == 1 and suffixes[0] in known:
@@ -100,6 +102,6 @@ def writable(output: list[Path]) -> str:
         raise InputError(
             f"cannot tell what to write to {' '.join(map(str, output))}",
             expected="one .jsonl or .tsv (.xz and .gz may follow), or two or three text files",
-            fix="name the format with --to; everything after -o up to the next option is taken as output",
+            fix=fix,
         )
     return "plain"

@@ -212,7 +212,7 @@ def generate_documents(
     if decisions is not None and (decisions == output or decisions.is_dir()):
         raise InputError("--decisions must be a file of its own", path=decisions)
     made = list(generate(documents, seed=seed, sentences=sentences, distance=distance, echo=echo))
-    write = FORMATS[writable([output])].write
+    write = FORMATS[writable([output], "name it .jsonl or .tsv")].write
     assert write is not None
     write((document.pair for document in made), [output])
     if decisions is not None:

@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from fenster.cli.decoding import model_folder
+from fenster.corpus.files import TextFiles
 from fenster.errors import ConfigError
 
 
@@ -40,5 +41,6 @@ def export(
     folder = model_folder(model, system)
     if folder.resolve().is_relative_to(output.resolve()):
         raise ConfigError("a model cannot be written over itself", path=output)
-    size = export_model(folder, output, None if card is None else card.read_text(encoding="utf-8"))
+    text = None if card is None else "".join(f"{line}\n" for _, line in TextFiles().lines(card))
+    size = export_model(folder, output, text)
     print(f"{size / 1e6:.1f} MB -> {output}")

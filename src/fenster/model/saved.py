@@ -93,12 +93,17 @@ def save_model(
 def export_model(folder: Path, output: Path, card: str | None = None) -> int:
     """A model folder in 8 bits, in files that any forge takes; how many bytes it has. `card` replaces its card."""
     ours = (_CONFIG, _TOKENIZER, _CARD)
+    if output.exists() and not output.is_dir():
+        raise InputError("is a file", path=output, expected="the name of a folder to write")
     if output.exists() and not all(p.name in ours or p.match("weights*.safetensors") for p in output.iterdir()):
         raise InputError("holds other things than a model, which would be lost", path=output, fix="name a new folder")
     saved = load_model(folder)
     description = saved.description.model_copy(update={"bits": 8})
-    text = card if card is not None else (folder / _CARD).read_text(encoding="utf-8")
-    save_model(output, description, packed(saved.model.state_dict()), saved.tokenizer, text, most=_MOST)
+    if card is None:
+        if not (folder / _CARD).is_file():
+            raise InputError("a model without a card", path=folder / _CARD, fix="write one, or give --card")
+        card = (folder / _CARD).read_text(encoding="utf-8")
+    save_model(output, description, packed(saved.model.state_dict()), saved.tokenizer, card, most=_MOST)
     return sum(path.stat().st_size for path in output.iterdir())
 
 
