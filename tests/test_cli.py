@@ -101,6 +101,9 @@ def test_bad_text_may_be_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     (tmp_path / "a.tsv").write_text("d\ta <sep> b\tx\n")
     assert "<sep>" in fails(capsys, "import", tmp_path / "a.tsv", "-o", tmp_path / "b.jsonl")
     out = run(capsys, "import", tmp_path / "a.tsv", "-o", tmp_path / "b.jsonl", "--bad-text", "keep")
+    (tmp_path / "link.tsv").symlink_to(tmp_path / "a.tsv")
+    for name in ("a.tsv", "link.tsv"):
+        assert "written over what is read" in fails(capsys, "import", tmp_path / "a.tsv", "-o", tmp_path / name)
     assert "1 pairs with control characters or reserved symbols were kept" in out
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from fenster.corpus import TextFiles, get_format, guess_format, read_corpus
-from fenster.corpus.files import bare_suffix
+from fenster.corpus.files import bare_suffix, not_over
 from fenster.document import ParallelDocument
 from fenster.errors import InputError
 from fenster.prepare.filters import bad_text as find_fault
@@ -69,8 +69,10 @@ def import_corpus(
     )
     assert target.write is not None
     target.check(output)
-    if len(set(output)) < len(output) or set(output) & set(paths):
-        raise InputError(f"a file is named twice among {' '.join(map(str, [*paths, *output]))}", fix="name others")
+    if len(set(output)) < len(output):
+        raise InputError(f"a file is named twice among {' '.join(map(str, output))}", fix="name others")
+    for each in output:
+        not_over(each, paths)
     counts = {"pairs": 0, "faults": 0, "references": 0}
 
     def checked(documents: Iterable[ParallelDocument]) -> Iterator[ParallelDocument]:

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from fenster.cli.decoding import Decoding, described, model_folder
-from fenster.cli.output import Output, Segment, stamp
+from fenster.cli.output import Output, Segment, kept_translation, stamp
 from fenster.cli.test_set import Counting, TestSet
 from fenster.corpus.files import not_over
 from fenster.corpus.text import normalise
@@ -175,7 +175,7 @@ def _translate(translator: Translator, documents: tuple[ParallelDocument, ...], 
         todo = [number for number, each in enumerate(real) if len(known[number]) < sum(each)]
         found = translator.translate_all(
             (documents[number].source for number in todo),
-            {place: [_translated(segment) for segment in known[number]] for place, number in enumerate(todo)},
+            {place: [kept_translation(segment) for segment in known[number]] for place, number in enumerate(todo)},
             lambda place, translated: note(todo[place], _segment(translated)),
         )
         for number, texts in enumerate(real):
@@ -210,12 +210,6 @@ def _known(out: Output, sizes: list[int], parts: bool) -> dict[int, list[Segment
         number: list(each.values()) if parts or len(each) == sizes[number] else []
         for number, each in enumerate(found)
     }
-
-
-def _translated(segment: Segment) -> Translated:
-    from fenster.decode.result import Translated
-
-    return Translated("", segment["target"], tuple(segment["ids"]), capped=segment["capped"])
 
 
 def _segment(found: Translated) -> Segment:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from fenster.corpus.files import atomic_path
 from fenster.errors import FensterError, writing
 from fenster.manifest import file_sha256
 from fenster.progress import console as stderr
+
+if TYPE_CHECKING:
+    from fenster.decode.result import Translated
 
 _STANDARD = (Path("/dev/stdout"), Path("/dev/fd/1"))  # names of standard output
 
@@ -101,6 +104,13 @@ class Output:
             self._stream.close()
             self._journal.unlink()
             print(f"-> {self._path}")
+
+
+def kept_translation(segment: Segment) -> Translated:
+    """What an earlier call kept, as far as going on needs it."""
+    from fenster.decode.result import Translated
+
+    return Translated(segment.get("source", ""), segment["target"], tuple(segment["ids"]), capped=segment["capped"])
 
 
 def stamp(text: object, folder: Path, settings: dict[str, Any]) -> str:

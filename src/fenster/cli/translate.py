@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from fenster.cli.decoding import Decoding, model_folder
-from fenster.cli.output import Output, Segment, stamp
+from fenster.cli.output import Output, Segment, kept_translation, stamp
 from fenster.corpus.files import TextFiles, not_over
 from fenster.corpus.segment import sentences
 from fenster.corpus.text import fault, normalise
@@ -121,7 +121,7 @@ def _translate(
             known = out.known(sum(len(line.segments) for line in group))
             advance(len(known))
             ready: Iterator[Translated] = translator.stream(
-                Document.of("", texts), pairs, done=[_translated(segment) for segment in known]
+                Document.of("", texts), pairs, done=[kept_translation(segment) for segment in known]
             )
             for line in group:
                 for _ in line.segments:
@@ -148,13 +148,6 @@ def _translate(
 
 def _listed(lines: list[int]) -> str:
     return ", ".join(map(str, lines[:20])) + (" …" if len(lines) > 20 else "")
-
-
-def _translated(segment: Segment) -> Translated:
-    """What an earlier call wrote, as far as going on needs it."""
-    from fenster.decode.result import Translated
-
-    return Translated(segment["source"], segment["target"], tuple(segment["ids"]))
 
 
 def _segment(line: int, found: Translated) -> Segment:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from fenster.model.compute.window_triton import weighed
+
 
 @triton.jit
 def look(
@@ -49,14 +51,8 @@ def look(
             if TABLE is not None:
                 index = tl.load(INDEX + n[:, None] * slots + m[None, :], mask=both, other=0)
                 logits += tl.gather(shift, index.to(tl.int32), 1)
-            logits = tl.where(seen, logits * (scale * 1.4426950408889634), float("-inf"))
-            new_top = tl.maximum(top, tl.max(logits, 1))
-            safe = tl.where(new_top == float("-inf"), 0.0, new_top)
-            p = tl.exp2(logits - safe[:, None])
-            decay = tl.exp2(top - safe)
-            mass = mass * decay + tl.sum(p, 1)
+            p, decay, top, mass = weighed(logits, seen, scale, top, mass)
             context = context * decay[:, None] + tl.dot(p.to(v.dtype), v, input_precision=PRECISION)
-            top = new_top
     mass = tl.where(mass == 0.0, 1.0, mass)  # queries that are none
     out = OUT + (n[:, None] * H + head) * D + d[None, :]
     tl.store(out, (context / mass[:, None]).to(OUT.dtype.element_ty), mask=real[:, None])

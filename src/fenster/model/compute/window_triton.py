@@ -48,6 +48,19 @@ def _slice_base(m0, n0, W, BN: tl.constexpr, WHOLE: tl.constexpr):
 
 
 @triton.jit
+def weighed(logits, seen, scale, top, mass):
+    """One more block of an online softmax: its weights, what sums so far shrink by, and the new top and mass.
+
+    Powers of two; where nothing has been seen yet the top is -inf, and weights are zeros."""
+    logits = tl.where(seen, logits * (scale * 1.4426950408889634), float("-inf"))
+    new_top = tl.maximum(top, tl.max(logits, 1))
+    safe = tl.where(new_top == float("-inf"), 0.0, new_top)
+    p = tl.exp2(logits - safe[:, None])
+    decay = tl.exp2(top - safe)
+    return p, decay, new_top, mass * decay + tl.sum(p, 1)
+
+
+@triton.jit
 def forward(
     Q, K, V, R, FIRST, LAST, OUT, LSE,
     q_row, q_head, k_row, k_head, v_row, v_head, r_row, r_head, o_row, o_head,
@@ -79,15 +92,9 @@ def forward(
             slot = m[:, None] - n[None, :] + W - base
             logits += tl.gather(shift, slot & (RP - 1), 1)
         seen = (n[None, :] >= first[:, None]) & (n[None, :] <= last[:, None])
-        logits = tl.where(seen, logits * (scale * 1.4426950408889634), float("-inf"))
-        new_top = tl.maximum(top, tl.max(logits, 1))
-        safe = tl.where(new_top == float("-inf"), 0.0, new_top)
-        p = tl.exp2(logits - safe[:, None])
-        decay = tl.exp2(top - safe)
-        mass = mass * decay + tl.sum(p, 1)
+        p, decay, top, mass = weighed(logits, seen, scale, top, mass)
         v = _rows(V + head * v_head, n0, v_row, S, BN, D)
         context = context * decay[:, None] + tl.dot(p.to(v.dtype), v, input_precision=PRECISION)
-        top = new_top
     mass = tl.where(mass == 0.0, 1.0, mass)  # rows beyond the end, which are not stored
     _store_rows(OUT + head * o_head, m0, o_row, T, context / mass[:, None], BM, D)
     tl.store(LSE + head * T + m, top + tl.log2(mass), mask=m < T)
