@@ -1,6 +1,5 @@
 """The fused kernel equals the reference, values and gradients: on CUDA, or in Triton's interpreter."""
 
-import sys
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ pytest.importorskip("triton", reason="Triton is not installed")
 from fenster.errors import FensterError
 from fenster.model import Packed, Transformer, preset
 from fenster.model.align import ALIGNMENTS
-from fenster.model.compute import choose
+from fenster.model.compute import band, choose
 from fenster.model.compute.kernel import available, kernel
 from fenster.model.compute.reference import reference
 from fenster.model.loss import smoothed_loss
@@ -76,6 +75,8 @@ def test_any_shape(
     [
         ("encoder", [[130], [1], [40]], [[1]], 20, ""),  # several tiles, ragged
         ("decoder", [[1]], [[131], [7]], 20, ""),
+        ("encoder", [[140], [33]], [[1]], 31, ""),  # as wide as waves can be
+        ("decoder", [[1]], [[90], [50]], 32, ""),  # and one more
         ("encoder", [[150]], [[1]], 70, ""),  # a table wider than a tile
         ("decoder", [[1]], [[150]], 70, ""),
         ("encoder", [[90]], [[1]], 200, ""),  # wider than the sequence
@@ -118,8 +119,19 @@ def test_inputs_may_be_slices_of_one_projection() -> None:
     )
 
 
+def test_inputs_at_odd_addresses() -> None:
+    """Descriptors want multiples of 16 bytes; others go another way."""
+    side = Packed.of_sentences([[60]], DEVICE)
+    pattern = Pattern(side, side, window=7)
+    joined = torch.randn(60, 3 * 33, generator=torch.Generator().manual_seed(0)).to(DEVICE, torch.float16)
+    q, k, v = (x[:, 1:].view(60, 2, 16) for x in joined.chunk(3, -1))
+    assert not band.fits(q, 7, 7, False)
+    found, wanted = kernel(q, k, v, pattern, None), reference(q.float(), k.float(), v.float(), pattern, None)
+    torch.testing.assert_close(found.float(), wanted, rtol=5e-3, atol=5e-3)
+
+
 def test_several_programs_share_the_tables_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["fenster.model.compute.kernel"], "_programs", lambda device, heads: 3)
+    monkeypatch.setattr(band, "programs", lambda device, heads, each: 3)
     side = Packed.of_sentences([[300]], DEVICE)
     pattern = Pattern(side, side, window=9)
     for dtype in (torch.float32, torch.float16):

@@ -22,7 +22,7 @@ from fenster.model.pattern import Pattern, Relative
 try:
     import triton
 
-    from fenster.model.compute import window_triton
+    from fenster.model.compute import band, window_triton
 except ImportError:  # a torch build without Triton: `block` does the work
     triton = None
 
@@ -46,8 +46,6 @@ class Tiles:
     forward: Tile
     queries: Tile
     keys: Tile
-    both: Tile | None = None
-    """Of the one-pass backward of self-attention, where windows are small enough for it."""
 
 
 def available(x: Tensor) -> bool:
@@ -89,19 +87,15 @@ def _key_rows(q: Tensor) -> int:
     return 32 if q.dtype == torch.float32 or q.shape[-1] > 64 else 64
 
 
-def _tiles(q: Tensor, window: int, after: int, relative: bool) -> Tiles:
+def _tiles(q: Tensor, relative: bool) -> Tiles:
     """Measured on an H200 (docs/performance.md): the shapes that were fastest for heads of 64 in bfloat16."""
     rows = _key_rows(q)
     if rows == 32:
         small = Tile(32, rows, 4, 1)  # three-fold tf32 products of float32 take up to 180 KiB of shared memory
         return Tiles(small, small, small)
-    reach = window + after  # rows of a square tile that it does not own in the one-pass backward
-    room = _shared_memory(q.device)
     if relative:
-        both = Tile(64, 64) if after >= 0 and reach <= 40 and room >= 80 << 10 else None
-        return Tiles(Tile(64, 64, 4, 3), Tile(32, 32, 4, 3), Tile(64, rows, 4, 1), both)
-    both = Tile(128, 128, 8) if after >= 0 and reach <= 64 and room >= 120 << 10 else None
-    return Tiles(Tile(64, 32, 4, 3), Tile(64, 64), Tile(32, rows), both)
+        return Tiles(Tile(64, 64, 4, 3), Tile(32, 32, 4, 3), Tile(64, rows, 4, 1))
+    return Tiles(Tile(64, 32, 4, 3), Tile(64, 64), Tile(32, rows))
 
 
 def _constants(q: Tensor, window: int, tile: Tile, table: Tensor | None) -> dict[str, Any]:
@@ -144,11 +138,13 @@ def _forward(
 ) -> tuple[Tensor, Tensor]:
     """(context [T, H, D], log2 of the softmax mass [H, T]). `after` is -1 in cross-attention, else how many keys
     behind its own place a query sees. `query_first` and `query_last` serve the backward pass."""
+    if _narrow(q, k, v, table, window, after):
+        return band.forward(q, k, v, table, first, last, window)
     tokens, heads, size = q.shape
     q, k, v = _dense(q), _dense(k), _dense(v)
     out = q.new_empty(q.shape)
     lse = q.new_empty((heads, tokens), dtype=torch.float32)
-    tile = _tiles(q, window, after, table is not None).forward
+    tile = _tiles(q, table is not None).forward
     window_triton.forward[(triton.cdiv(tokens, tile.m), heads)](
         q, k, v, table, first, last, out, lse,
         *_strides(q, k, v, table, out), tokens, len(k), window, size**-0.5,
@@ -177,16 +173,16 @@ def _backward(
     after: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(dq, dk, dv, dtable); dtable is empty without a table."""
+    if _narrow(q, k, v, table, window, after):
+        return band.backward(dout, q, k, v, table, first, last, out, lse, window, after)
     tokens, heads, size = q.shape
     q, k, v, dout = _dense(q), _dense(k), _dense(v), _dense(dout)
-    tiles = _tiles(q, window, after, table is not None)
-    if tiles.both is not None:
-        return _backward_self(dout, q, k, v, table, first, last, out, lse, window, after, tiles.both)
+    tiles = _tiles(q, table is not None)
     dq, dk, dv = (x.new_empty(x.shape) for x in (q, k, v))
     delta = torch.empty_like(lse)
     constants = _constants(q, window, tiles.queries, table)
     blocks = triton.cdiv(tokens, tiles.queries.m)
-    programs = min(blocks, _programs(q.device, heads)) if table is not None else blocks
+    programs = min(blocks, band.programs(q.device, heads, 2)) if table is not None else blocks
     # One slot a program; slices of a wide table are added to, so they begin at zero.
     make = torch.empty if constants["WHOLE"] else torch.zeros
     share = make(
@@ -209,38 +205,9 @@ def _backward(
     return dq, dk, dv, dtable
 
 
-def _backward_self(
-    dout: Tensor,
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    table: Tensor | None,
-    first: Tensor,
-    last: Tensor,
-    out: Tensor,
-    lse: Tensor,
-    window: int,
-    after: int,
-    tile: Tile,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    tokens, heads, size = q.shape
-    dq, dk, dv = (x.new_empty(x.shape) for x in (q, k, v))
-    own = tile.m - window - after
-    blocks = triton.cdiv(tokens + window - after, own)  # the last keys are those of a block behind the last query
-    programs = min(blocks, _programs(q.device, heads)) if table is not None else blocks
-    share = torch.empty(
-        (programs, 2 * window + 1, heads, size) if table is not None else (0,),
-        device=q.device,
-        dtype=torch.float32,
-    )
-    window_triton.backward_self[(programs, heads)](
-        q, k, v, table, first, last, out, lse, dout, dq, dk, dv, share,
-        *_strides(q, k, v, table, out, dout, dq, dk, dv), tokens, size**-0.5, heads, blocks, programs,
-        D=size, W=window, AFTER=after, TILE=tile.m, RP=max(16, triton.next_power_of_2(2 * window + 1)),
-        RELATIVE=table is not None, PRECISION="tf32",
-        num_warps=tile.warps, num_stages=tile.stages,
-    )  # fmt: skip
-    return dq, dk, dv, share if table is None else share.sum(0).to(table.dtype)
+def _narrow(q: Tensor, k: Tensor, v: Tensor, table: Tensor | None, window: int, after: int) -> bool:
+    """Whether this is for `band`, which is faster where it can."""
+    return band.fits(q, window, after, table is not None) and band.readable(k) and band.readable(v)
 
 
 def _shared_memory(device: torch.device) -> int:
@@ -248,12 +215,6 @@ def _shared_memory(device: torch.device) -> int:
     if device.type != "cuda":
         return 1 << 30
     return int(getattr(torch.cuda.get_device_properties(device), "shared_memory_per_block_optin", 0))
-
-
-def _programs(device: torch.device, heads: int) -> int:
-    """Programs a head where each keeps a share of the table's gradient: enough to fill the device, and no more."""
-    units = torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 1
-    return max(1, 2 * units // heads)
 
 
 def _backward_shapes(

@@ -1,0 +1,141 @@
+"""Self-attention with small windows in half precision: the torch side of `band_triton`.
+
+`kernel` hands over what fits; wider windows, float32 and cross-attention it computes itself.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import NamedTuple
+
+import torch
+import triton
+from torch import Tensor
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+from fenster.model.compute import band_triton
+
+_PERIOD = 63  # of the waves that stand for relative vectors
+_QUERIES, _KEYS = 64, 128  # of a tile of the forward pass
+
+
+class _Square(NamedTuple):
+    """A tile of the backward pass, and its warps."""
+
+    rows: int
+    warps: int
+
+
+def fits(q: Tensor, window: int, after: int, relative: bool) -> bool:
+    """Whether self-attention of `q` [T, H, D] to `window` keys before and `after` behind can be computed here."""
+    small = window + after <= _KEYS - _QUERIES and (not relative or 2 * window + 1 <= _PERIOD)
+    return after >= 0 and small and q.dtype != torch.float32 and q.shape[-1] <= 64 and readable(q)
+
+
+def forward(
+    q: Tensor, k: Tensor, v: Tensor, table: Tensor | None, first: Tensor, last: Tensor, window: int
+) -> tuple[Tensor, Tensor]:
+    """(context [T, H, D], log2 of the softmax mass [H, T]); `table` [2 * window + 1, H, D]."""
+    tokens, heads, size = q.shape
+    out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
+    lse = torch.empty((heads, tokens), dtype=torch.float32, device=q.device)
+    blocks = triton.cdiv(tokens, _QUERIES)
+    count = min(blocks, programs(q.device, heads, 4))
+    band_triton.forward[(count, heads)](
+        _rows(q, _QUERIES), _rows(k, _KEYS), _rows(v, _KEYS), *_terms(q, table, window, _KEYS), first, last, out, lse,
+        tokens, size**-0.5, heads, blocks, count,
+        D=size, W=window, BM=_QUERIES, BN=_KEYS, RELATIVE=table is not None, num_warps=4, num_stages=1, maxnreg=128,
+    )  # fmt: skip
+    return out, lse
+
+
+def backward(
+    dout: Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    table: Tensor | None,
+    first: Tensor,
+    last: Tensor,
+    out: Tensor,
+    lse: Tensor,
+    window: int,
+    after: int,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """(dq, dk, dv, dtable); dtable is empty without a table."""
+    tokens, heads, size = q.shape
+    dout = dout if readable(dout) else dout.contiguous()
+    delta = torch.empty_like(lse)
+    band_triton.row_sums[(triton.cdiv(tokens, 64), heads)](
+        out, dout, delta, dout.stride(0), tokens, heads, D=size, BM=64
+    )
+    dq, dk, dv = (torch.empty(q.shape, dtype=q.dtype, device=q.device) for _ in range(3))
+    tile = _Square(64, 4) if window + after <= 40 else _Square(128, 8)
+    own = tile.rows - window - after
+    blocks = triton.cdiv(tokens + window - after, own)  # the last keys are those of a block behind the last query
+    count = min(blocks, programs(q.device, heads, 2))
+    shares = torch.empty((count if table is not None else 0, 64, heads, size), device=q.device)
+    amplitudes, waves, _ = _terms(q, table, window, tile.rows)
+    band_triton.backward[(count, heads)](
+        *(_rows(x, tile.rows) for x in (q, k, v)), amplitudes, waves, _rows(dout, tile.rows),
+        first, last, delta, lse, dq, dk, dv, shares,
+        tokens, size**-0.5, heads, blocks, count,
+        D=size, W=window, AFTER=after, TILE=tile.rows, RELATIVE=table is not None, STAGES=2, num_warps=tile.warps,
+    )  # fmt: skip
+    if table is None:
+        return dq, dk, dv, shares.flatten()
+    dtable = _transform(window, q.device).t() @ shares.sum(0).flatten(1)
+    return dq, dk, dv, dtable.view(table.shape).to(table.dtype)
+
+
+def programs(device: torch.device, heads: int, each: int) -> int:
+    """Programs a head, so that every multiprocessor has `each` of them."""
+    units = torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 1
+    return max(1, each * units // heads)
+
+
+def readable(x: Tensor) -> bool:
+    """Whether heads lie side by side, at addresses that descriptors can take (multiples of 16 bytes)."""
+    aligned = x.data_ptr() % 16 == 0 and x.stride(0) * x.element_size() % 16 == 0
+    return x.stride(2) == 1 and x.stride(1) == x.shape[2] and aligned
+
+
+def _rows(x: Tensor, rows: int) -> TensorDescriptor:
+    """`x` [T, H, D] to be read `rows` of one head at a time; zeros outside."""
+    tokens, heads, size = x.shape
+    return TensorDescriptor(x, [tokens, heads * size], [x.stride(0), 1], [rows, size])
+
+
+def _terms(
+    q: Tensor, table: Tensor | None, window: int, rows: int
+) -> tuple[TensorDescriptor | None, TensorDescriptor | None, Tensor | None]:
+    """What kernels take of relative vectors: their amplitudes, and waves, `rows` places at a time and at any."""
+    if table is None:
+        return None, None, None
+    heads, size = table.shape[1:]
+    made = torch.empty((64, heads, size), dtype=q.dtype, device=q.device)
+    dense = table.contiguous()
+    band_triton.amplitudes[(heads,)](
+        dense, _transform(window, q.device), made, len(table), heads,
+        D=size, RP=max(16, triton.next_power_of_2(len(table))),
+    )  # fmt: skip
+    phases = _phases(q.device, q.dtype)
+    return _rows(made, 64), TensorDescriptor(phases, list(phases.shape), [64, 1], [rows, 64]), phases
+
+
+@functools.cache
+def _phases(device: torch.device, dtype: torch.dtype) -> Tensor:
+    """[period + largest tile, 64]: cosines and sines of the waves at each place, side by side."""
+    place, wave = torch.arange(_PERIOD + _KEYS, dtype=torch.float64), torch.arange(32, dtype=torch.float64)
+    angle = place[:, None] * wave * (2 * math.pi / _PERIOD)
+    return torch.stack([angle.cos(), angle.sin()], -1).flatten(1).to(device, dtype)
+
+
+@functools.cache
+def _transform(window: int, device: torch.device) -> Tensor:
+    """[64, 2 * window + 1]: vectors by distance to the amplitudes of their waves, which repeat after the period."""
+    distance, wave = torch.arange(-window, window + 1, dtype=torch.float64), torch.arange(32, dtype=torch.float64)
+    angle = wave[:, None] * distance * (2 * math.pi / _PERIOD)
+    weight = torch.where(wave == 0, 1.0, 2.0)[:, None] / _PERIOD
+    return torch.stack([weight * angle.cos(), weight * angle.sin()], 1).flatten(0, 1).to(device, torch.float32)

@@ -1,0 +1,149 @@
+"""Triton kernels of self-attention with small windows: tiles that hold whole windows, read by tensor descriptors.
+
+As in `window_triton` every query sees one interval of key rows. A tile of queries comes with all keys that its
+windows can reach, so that the softmax needs one pass and the backward pass computes each score once.
+
+The relative term q_i · r_{i-j} is a product here. With the vectors r as sums of waves of the distance, of a period
+that no window exceeds, r_d = Σ_f a_f cos(ωf d) + b_f sin(ωf d), cos and sin of i - j come apart into those of i and
+of j: queries' amplitudes q_i · a_f, q_i · b_f are turned by the query's place (`_turned`), and multiplied with the
+waves at the keys' places. Places count from wherever a tile likes, so all tiles share one small table of waves.
+
+Sums are float32. Nothing is accumulated with atomics: the table's gradient goes to one slot a program.
+"""
+# Kernel arguments follow the habit of such code: capitals for pointers and compile-time constants.
+# ruff: noqa: N803
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+PERIOD: tl.constexpr = tl.constexpr(63)  # of the waves: odd, so that 32 cosines and 31 sines are all there are
+
+
+@triton.jit
+def _turned(x, waves, ROWS: tl.constexpr):
+    """Amplitudes x [ROWS, 64] (cosine and sine side by side, as waves) turned to their places. Its own inverse."""
+    cos, sin = tl.split(tl.reshape(waves, [ROWS, 32, 2]))
+    a, b = tl.split(tl.reshape(x, [ROWS, 32, 2]))
+    return tl.reshape(tl.join(a * cos + b * sin, a * sin - b * cos), [ROWS, 64])
+
+
+@triton.jit
+def amplitudes(TABLE, TRANSFORM, OUT, distances, H, D: tl.constexpr, RP: tl.constexpr):
+    """Vectors by distance [distances, H, D] as sums of waves [64, H, D]; of one head."""
+    head = tl.program_id(0)
+    wave, distance = tl.arange(0, 64), tl.arange(0, RP)
+    columns = head * D + tl.arange(0, D)[None, :]
+    real = distance < distances
+    transform = tl.load(TRANSFORM + wave[:, None] * distances + distance[None, :], mask=real[None, :], other=0.0)
+    table = tl.load(TABLE + distance[:, None] * (H * D) + columns, mask=real[:, None], other=0.0).to(tl.float32)
+    tl.store(OUT + wave[:, None] * (H * D) + columns, tl.dot(transform, table, input_precision="tf32x3"))
+
+
+@triton.jit
+def forward(
+    Q, K, V, R, WAVES, PHASE, FIRST, LAST, OUT, LSE,
+    T, scale, H, blocks, programs,
+    D: tl.constexpr, W: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, RELATIVE: tl.constexpr,
+):  # fmt: skip
+    """BN keys from W before the first of BM queries on. OUT [T, H, D] is dense."""
+    program, head = tl.program_id(0), tl.program_id(1)
+    columns = head * D + tl.arange(0, D)[None, :]
+    if RELATIVE:
+        table = R.load([0, head * D])  # [64, D]
+        waves = WAVES.load([PERIOD - W, 0])  # [BN, 64]
+    for block in range(program, blocks, programs):
+        m0 = block * BM
+        m = m0 + tl.arange(0, BM)
+        n = m0 - W + tl.arange(0, BN)
+        first = tl.load(FIRST + m, mask=m < T, other=2147483647)
+        last = tl.load(LAST + m, mask=m < T, other=-1)
+        q = Q.load([m0, head * D])
+        k = K.load([m0 - W, head * D])
+        if RELATIVE:  # before the logits: fewer numbers live at once
+            own = tl.load(PHASE + tl.arange(0, BM)[:, None] * 64 + tl.arange(0, 64)[None, :])
+            ahead = _turned(tl.dot(q, tl.trans(table)), own, BM).to(q.dtype)
+        logits = tl.dot(q, tl.trans(k))  # [BM, BN]
+        if RELATIVE:
+            logits = tl.dot(ahead, tl.trans(waves), logits)
+        seen = (n[None, :] >= first[:, None]) & (n[None, :] <= last[:, None])
+        logits = tl.where(seen, logits * (scale * 1.4426950408889634), float("-inf"))
+        top = tl.max(logits, 1)
+        top = tl.where(top == float("-inf"), 0.0, top)  # rows beyond the end, which are not stored
+        p = tl.exp2(logits - top[:, None])
+        mass = tl.sum(p, 1)
+        mass = tl.where(mass == 0.0, 1.0, mass)
+        v = V.load([m0 - W, head * D])
+        context = tl.dot(p.to(v.dtype), v) / mass[:, None]
+        tl.store(OUT + tl.cast(m, tl.int64)[:, None] * (H * D) + columns, context.to(q.dtype), mask=(m < T)[:, None])
+        tl.store(LSE + head * T + m, top + tl.log2(mass), mask=m < T)
+
+
+@triton.jit
+def row_sums(OUT, DOUT, DELTA, do_row, T, H, D: tl.constexpr, BM: tl.constexpr):
+    """DELTA [H, T]: of each query and head the sum of out · dout."""
+    head = tl.program_id(1)
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    columns = head * D + tl.arange(0, D)[None, :]
+    rows, real = tl.cast(m, tl.int64)[:, None], (m < T)[:, None]
+    out = tl.load(OUT + rows * (H * D) + columns, mask=real, other=0.0).to(tl.float32)
+    dout = tl.load(DOUT + rows * do_row + columns, mask=real, other=0.0).to(tl.float32)
+    tl.store(DELTA + head * T + m, tl.sum(out * dout, 1), mask=m < T)
+
+
+@triton.jit
+def backward(
+    Q, K, V, R, WAVES, DOUT, FIRST, LAST, DELTA, LSE, DQ, DK, DV, DR,
+    T, scale, H, blocks, programs,
+    D: tl.constexpr, W: tl.constexpr, AFTER: tl.constexpr, TILE: tl.constexpr, RELATIVE: tl.constexpr,
+    STAGES: tl.constexpr,
+):  # fmt: skip
+    """The whole backward pass, each score computed once. Gradients are dense, DR [programs, 64, H, D].
+
+    A tile of TILE queries against the TILE keys of the same rows holds every key of its inner queries (rows W to
+    W + own) and every query of its inner keys (columns AFTER to AFTER + own): those are its own to write.
+    """
+    own: tl.constexpr = TILE - W - AFTER
+    program, head = tl.program_id(0), tl.program_id(1)
+    place = tl.arange(0, TILE)
+    columns = head * D + tl.arange(0, D)[None, :]
+    if RELATIVE:
+        table = R.load([0, head * D])  # [64, D]
+        waves = WAVES.load([0, 0])  # [TILE, 64]: queries and keys of a tile are at the same places
+        dtable = tl.zeros([64, D], tl.float32)
+    for block in tl.range(program, blocks, programs, num_stages=STAGES):
+        m0 = block * own - W
+        m = m0 + place
+        real = (m >= 0) & (m < T)
+        first = tl.load(FIRST + m, mask=real, other=2147483647)
+        last = tl.load(LAST + m, mask=real, other=-1)
+        lse = tl.load(LSE + head * T + m, mask=real, other=0.0)
+        delta = tl.load(DELTA + head * T + m, mask=real, other=0.0)
+        q = Q.load([m0, head * D])
+        k = K.load([m0, head * D])
+        if RELATIVE:
+            ahead = _turned(tl.dot(q, tl.trans(table)), waves, TILE).to(q.dtype)
+        logits = tl.dot(q, tl.trans(k))  # [TILE, TILE]
+        if RELATIVE:
+            logits = tl.dot(ahead, tl.trans(waves), logits)
+        seen = (m[None, :] >= first[:, None]) & (m[None, :] <= last[:, None])
+        p = tl.where(seen, tl.exp2(logits * (scale * 1.4426950408889634) - lse[:, None]), 0.0)
+        keys = ((place >= AFTER) & (place < AFTER + own) & real)[:, None]
+        queries = ((place >= W) & (place < W + own) & real)[:, None]
+        here = tl.cast(m0, tl.int64) * (H * D) + (place[:, None] * (H * D) + columns)
+        dout = DOUT.load([m0, head * D])
+        tl.store(DV + here, tl.dot(tl.trans(p.to(dout.dtype)), dout).to(q.dtype), mask=keys)
+        v = V.load([m0, head * D])
+        ds = (p * (tl.dot(dout, tl.trans(v)) - delta[:, None]) * scale).to(q.dtype)
+        tl.store(DK + here, tl.dot(tl.trans(ds), q).to(q.dtype), mask=keys)
+        dq = tl.dot(ds, k)
+        if RELATIVE:
+            dterm = tl.where(queries, _turned(tl.dot(ds, waves), waves, TILE), 0.0).to(q.dtype)  # [TILE, 64]
+            dq = tl.dot(dterm, table, dq)
+            dtable = tl.dot(tl.trans(dterm), q, dtable)
+        tl.store(DQ + here, dq.to(q.dtype), mask=queries)
+    if RELATIVE:
+        wave = tl.arange(0, 64)[:, None]
+        tl.store(DR + (tl.cast(program, tl.int64) * 64 + wave) * (H * D) + columns, dtable)
