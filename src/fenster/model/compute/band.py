@@ -20,17 +20,25 @@ _PERIOD = 63  # of the waves that stand for relative vectors
 _QUERIES, _KEYS = 64, 128  # of a tile of the forward pass
 
 
-class _Square(NamedTuple):
-    """A tile of the backward pass, and its warps."""
+class _Walk(NamedTuple):
+    """Tiles of the backward pass, and who walks along them."""
 
-    rows: int
+    queries: int
+    keys: int
     warps: int
+    programs: int  # a multiprocessor
+    stages: int
+
+
+_WALK = _Walk(128, 64, 8, 1, 2)
+_ROOM = 160 << 10  # bytes of shared memory that it needs: those of data-centre GPUs have it
 
 
 def fits(q: Tensor, window: int, after: int, relative: bool) -> bool:
     """Whether self-attention of `q` [T, H, D] to `window` keys before and `after` behind can be computed here."""
-    small = window + after <= _KEYS - _QUERIES and (not relative or 2 * window + 1 <= _PERIOD)
-    return after >= 0 and small and q.dtype != torch.float32 and q.shape[-1] <= 64 and readable(q)
+    small = window + after <= min(_KEYS - _QUERIES, _WALK.keys) and (not relative or 2 * window + 1 <= _PERIOD)
+    usual = q.dtype != torch.float32 and q.shape[-1] <= 64
+    return after >= 0 and small and usual and readable(q) and shared_memory(q.device) >= _ROOM
 
 
 def forward(
@@ -66,22 +74,18 @@ def backward(
     """(dq, dk, dv, dtable); dtable is empty without a table."""
     tokens, heads, size = q.shape
     dout = dout if readable(dout) else dout.contiguous()
-    delta = torch.empty_like(lse)
-    band_triton.row_sums[(triton.cdiv(tokens, 64), heads)](
-        out, dout, delta, dout.stride(0), tokens, heads, D=size, BM=64
-    )
     dq, dk, dv = (torch.empty(q.shape, dtype=q.dtype, device=q.device) for _ in range(3))
-    tile = _Square(64, 4) if window + after <= 40 else _Square(128, 8)
-    own = tile.rows - window - after
-    blocks = triton.cdiv(tokens + window - after, own)  # the last keys are those of a block behind the last query
-    count = min(blocks, programs(q.device, heads, 2))
+    blocks = triton.cdiv(tokens + window, _WALK.queries)  # the last keys are finished by a block behind the last query
+    each = triton.cdiv(blocks, programs(q.device, heads, _WALK.programs))
+    count = triton.cdiv(blocks, each)
     shares = torch.empty((count if table is not None else 0, 64, heads, size), device=q.device)
-    amplitudes, waves, _ = _terms(q, table, window, tile.rows)
+    amplitudes, waves, phases = _terms(q, table, window, _WALK.keys)
+    by_query, by_key = (functools.partial(_rows, rows=rows) for rows in (_WALK.queries, _WALK.keys))
     band_triton.backward[(count, heads)](
-        *(_rows(x, tile.rows) for x in (q, k, v)), amplitudes, waves, _rows(dout, tile.rows),
-        first, last, delta, lse, dq, dk, dv, shares,
-        tokens, size**-0.5, heads, blocks, count,
-        D=size, W=window, AFTER=after, TILE=tile.rows, RELATIVE=table is not None, STAGES=2, num_warps=tile.warps,
+        by_query(q), by_key(k), by_key(v), amplitudes, waves, phases, by_query(out), by_query(dout), first, last, lse,
+        dq, dk, dv, shares, tokens, size**-0.5, heads, blocks, each,
+        D=size, W=window, BM=_WALK.queries, BN=_WALK.keys, RELATIVE=table is not None, STAGES=_WALK.stages,
+        num_warps=_WALK.warps,
     )  # fmt: skip
     if table is None:
         return dq, dk, dv, shares.flatten()
@@ -93,6 +97,13 @@ def programs(device: torch.device, heads: int, each: int) -> int:
     """Programs a head, so that every multiprocessor has `each` of them."""
     units = torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 1
     return max(1, each * units // heads)
+
+
+def shared_memory(device: torch.device) -> int:
+    """Bytes that a program may take; plenty in the interpreter."""
+    if device.type != "cuda":
+        return 1 << 30
+    return int(getattr(torch.cuda.get_device_properties(device), "shared_memory_per_block_optin", 0))
 
 
 def readable(x: Tensor) -> bool:
@@ -126,8 +137,8 @@ def _terms(
 
 @functools.cache
 def _phases(device: torch.device, dtype: torch.dtype) -> Tensor:
-    """[period + largest tile, 64]: cosines and sines of the waves at each place, side by side."""
-    place, wave = torch.arange(_PERIOD + _KEYS, dtype=torch.float64), torch.arange(32, dtype=torch.float64)
+    """[places, 64]: cosines and sines of the waves at each place that a tile may have, side by side."""
+    place, wave = torch.arange(_PERIOD + _WALK.queries + _WALK.keys, dtype=torch.float64), torch.arange(32, dtype=torch.float64)
     angle = place[:, None] * wave * (2 * math.pi / _PERIOD)
     return torch.stack([angle.cos(), angle.sin()], -1).flatten(1).to(device, dtype)
 

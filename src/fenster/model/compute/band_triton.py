@@ -82,68 +82,70 @@ def forward(
 
 
 @triton.jit
-def row_sums(OUT, DOUT, DELTA, do_row, T, H, D: tl.constexpr, BM: tl.constexpr):
-    """DELTA [H, T]: of each query and head the sum of out · dout."""
-    head = tl.program_id(1)
-    m = tl.program_id(0) * BM + tl.arange(0, BM)
-    columns = head * D + tl.arange(0, D)[None, :]
-    rows, real = tl.cast(m, tl.int64)[:, None], (m < T)[:, None]
-    out = tl.load(OUT + rows * (H * D) + columns, mask=real, other=0.0).to(tl.float32)
-    dout = tl.load(DOUT + rows * do_row + columns, mask=real, other=0.0).to(tl.float32)
-    tl.store(DELTA + head * T + m, tl.sum(out * dout, 1), mask=m < T)
-
-
-@triton.jit
 def backward(
-    Q, K, V, R, WAVES, DOUT, FIRST, LAST, DELTA, LSE, DQ, DK, DV, DR,
-    T, scale, H, blocks, programs,
-    D: tl.constexpr, W: tl.constexpr, AFTER: tl.constexpr, TILE: tl.constexpr, RELATIVE: tl.constexpr,
+    Q, K, V, R, WAVES, PHASE, OUT, DOUT, FIRST, LAST, LSE, DQ, DK, DV, DR,
+    T, scale, H, blocks, each,
+    D: tl.constexpr, W: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, RELATIVE: tl.constexpr,
     STAGES: tl.constexpr,
 ):  # fmt: skip
     """The whole backward pass, each score computed once. Gradients are dense, DR [programs, 64, H, D].
 
-    A tile of TILE queries against the TILE keys of the same rows holds every key of its inner queries (rows W to
-    W + own) and every query of its inner keys (columns AFTER to AFTER + own): those are its own to write.
+    A program walks along `each` blocks of BM queries. Their windows lie in the BM + BN keys from W before the first
+    query on: PARTS tiles of BN keys, one a step. The last part of a block is the first of the next one, so its
+    gradients are carried there; the program begins a step early, with the last part of the block before its own,
+    of which it keeps nothing else.
     """
-    own: tl.constexpr = TILE - W - AFTER
+    PARTS: tl.constexpr = BM // BN + 1
     program, head = tl.program_id(0), tl.program_id(1)
-    place = tl.arange(0, TILE)
     columns = head * D + tl.arange(0, D)[None, :]
     if RELATIVE:
         table = R.load([0, head * D])  # [64, D]
-        waves = WAVES.load([0, 0])  # [TILE, 64]: queries and keys of a tile are at the same places
+        own = tl.load(PHASE + tl.arange(0, BM)[:, None] * 64 + tl.arange(0, 64)[None, :])
         dtable = tl.zeros([64, D], tl.float32)
-    for block in tl.range(program, blocks, programs, num_stages=STAGES):
-        m0 = block * own - W
-        m = m0 + place
+    dq = tl.zeros([BM, D], tl.float32)
+    dk = tl.zeros([BN, D], tl.float32)
+    dv = tl.zeros([BN, D], tl.float32)
+    before = program * each - 1
+    count = tl.minimum(each, blocks - before - 1) + 1
+    for step in tl.range(PARTS - 1, count * PARTS, num_stages=STAGES):
+        part = step % PARTS
+        m0 = (before + step // PARTS) * BM
+        n0 = m0 - W + part * BN
+        m = m0 + tl.arange(0, BM)
+        n = n0 + tl.arange(0, BN)
         real = (m >= 0) & (m < T)
         first = tl.load(FIRST + m, mask=real, other=2147483647)
         last = tl.load(LAST + m, mask=real, other=-1)
         lse = tl.load(LSE + head * T + m, mask=real, other=0.0)
-        delta = tl.load(DELTA + head * T + m, mask=real, other=0.0)
         q = Q.load([m0, head * D])
-        k = K.load([m0, head * D])
+        k = K.load([n0, head * D])
         if RELATIVE:
-            ahead = _turned(tl.dot(q, tl.trans(table)), waves, TILE).to(q.dtype)
-        logits = tl.dot(q, tl.trans(k))  # [TILE, TILE]
+            ahead = _turned(tl.dot(q, tl.trans(table)), own, BM).to(q.dtype)
+        logits = tl.dot(q, tl.trans(k))  # [BM, BN]
         if RELATIVE:
+            waves = WAVES.load([part * BN + (PERIOD - W), 0])  # [BN, 64]
             logits = tl.dot(ahead, tl.trans(waves), logits)
-        seen = (m[None, :] >= first[:, None]) & (m[None, :] <= last[:, None])
+        seen = (n[None, :] >= first[:, None]) & (n[None, :] <= last[:, None])
         p = tl.where(seen, tl.exp2(logits * (scale * 1.4426950408889634) - lse[:, None]), 0.0)
-        keys = ((place >= AFTER) & (place < AFTER + own) & real)[:, None]
-        queries = ((place >= W) & (place < W + own) & real)[:, None]
-        here = tl.cast(m0, tl.int64) * (H * D) + (place[:, None] * (H * D) + columns)
         dout = DOUT.load([m0, head * D])
-        tl.store(DV + here, tl.dot(tl.trans(p.to(dout.dtype)), dout).to(q.dtype), mask=keys)
-        v = V.load([m0, head * D])
+        dv = tl.dot(tl.trans(p.to(q.dtype)), dout, tl.where(part == 0, dv, 0.0))
+        keys = tl.cast(n0, tl.int64) * (H * D) + (tl.arange(0, BN)[:, None] * (H * D) + columns)
+        finished = ((n >= 0) & (n < tl.where(part < PARTS - 1, T, 0)))[:, None]
+        tl.store(DV + keys, dv.to(q.dtype), mask=finished)
+        delta = tl.sum(OUT.load([m0, head * D]).to(tl.float32) * dout.to(tl.float32), 1)
+        v = V.load([n0, head * D])
         ds = (p * (tl.dot(dout, tl.trans(v)) - delta[:, None]) * scale).to(q.dtype)
-        tl.store(DK + here, tl.dot(tl.trans(ds), q).to(q.dtype), mask=keys)
-        dq = tl.dot(ds, k)
+        dk = tl.dot(tl.trans(ds), q, tl.where(part == 0, dk, 0.0))
+        tl.store(DK + keys, dk.to(q.dtype), mask=finished)
+        dq = tl.dot(ds, k, tl.where(part == 0, 0.0, dq))
         if RELATIVE:
-            dterm = tl.where(queries, _turned(tl.dot(ds, waves), waves, TILE), 0.0).to(q.dtype)  # [TILE, 64]
+            dterm = _turned(tl.dot(ds, waves), own, BM)
+            dterm = tl.where(step >= PARTS, dterm, 0.0).to(q.dtype)  # [BM, 64]
             dq = tl.dot(dterm, table, dq)
             dtable = tl.dot(tl.trans(dterm), q, dtable)
-        tl.store(DQ + here, dq.to(q.dtype), mask=queries)
+        end = tl.where((part == PARTS - 1) & (step >= PARTS), T, 0)
+        queries = tl.cast(m0, tl.int64) * (H * D) + (tl.arange(0, BM)[:, None] * (H * D) + columns)
+        tl.store(DQ + queries, dq.to(q.dtype), mask=(real & (m < end))[:, None])
     if RELATIVE:
         wave = tl.arange(0, 64)[:, None]
         tl.store(DR + (tl.cast(program, tl.int64) * 64 + wave) * (H * D) + columns, dtable)

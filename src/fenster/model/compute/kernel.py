@@ -52,7 +52,7 @@ def available(x: Tensor) -> bool:
     """Whether the kernels can run on a tensor like `x` [tokens, H, D]."""
     if triton is None or x.shape[-1] not in SIZES or x.dtype == torch.float64:
         return False
-    if x.dtype == torch.float32 and x.shape[-1] > 64 and _shared_memory(x.device) < 190 << 10:
+    if x.dtype == torch.float32 and x.shape[-1] > 64 and band.shared_memory(x.device) < 190 << 10:
         return False
     return x.is_cuda or INTERPRETED
 
@@ -208,13 +208,6 @@ def _backward(
 def _narrow(q: Tensor, k: Tensor, v: Tensor, table: Tensor | None, window: int, after: int) -> bool:
     """Whether this is for `band`, which is faster where it can."""
     return band.fits(q, window, after, table is not None) and band.readable(k) and band.readable(v)
-
-
-def _shared_memory(device: torch.device) -> int:
-    """Bytes that a program may take; plenty in the interpreter."""
-    if device.type != "cuda":
-        return 1 << 30
-    return int(getattr(torch.cuda.get_device_properties(device), "shared_memory_per_block_optin", 0))
 
 
 def _backward_shapes(
