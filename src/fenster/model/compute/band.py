@@ -75,7 +75,7 @@ def backward(
     tokens, heads, size = q.shape
     dout = dout if readable(dout) else dout.contiguous()
     dq, dk, dv = (torch.empty(q.shape, dtype=q.dtype, device=q.device) for _ in range(3))
-    blocks = triton.cdiv(tokens + window, _WALK.queries)  # the last keys are finished by a block behind the last query
+    blocks = triton.cdiv(tokens + window, _WALK.queries)  # a block behind the last query finishes the last keys
     each = triton.cdiv(blocks, programs(q.device, heads, _WALK.programs))
     count = triton.cdiv(blocks, each)
     shares = torch.empty((count if table is not None else 0, 64, heads, size), device=q.device)
@@ -138,7 +138,8 @@ def _terms(
 @functools.cache
 def _phases(device: torch.device, dtype: torch.dtype) -> Tensor:
     """[places, 64]: cosines and sines of the waves at each place that a tile may have, side by side."""
-    place, wave = torch.arange(_PERIOD + _WALK.queries + _WALK.keys, dtype=torch.float64), torch.arange(32, dtype=torch.float64)
+    place = torch.arange(_PERIOD + _WALK.queries + _WALK.keys, dtype=torch.float64)
+    wave = torch.arange(32, dtype=torch.float64)
     angle = place[:, None] * wave * (2 * math.pi / _PERIOD)
     return torch.stack([angle.cos(), angle.sin()], -1).flatten(1).to(device, dtype)
 

@@ -91,11 +91,11 @@ def backward(
     """The whole backward pass, each score computed once. Gradients are dense, DR [programs, 64, H, D].
 
     A program walks along `each` blocks of BM queries. Their windows lie in the BM + BN keys from W before the first
-    query on: PARTS tiles of BN keys, one a step. The last part of a block is the first of the next one, so its
+    query on: parts tiles of BN keys, one a step. The last part of a block is the first of the next one, so its
     gradients are carried there; the program begins a step early, with the last part of the block before its own,
     of which it keeps nothing else.
     """
-    PARTS: tl.constexpr = BM // BN + 1
+    parts: tl.constexpr = BM // BN + 1
     program, head = tl.program_id(0), tl.program_id(1)
     columns = head * D + tl.arange(0, D)[None, :]
     if RELATIVE:
@@ -107,9 +107,9 @@ def backward(
     dv = tl.zeros([BN, D], tl.float32)
     before = program * each - 1
     count = tl.minimum(each, blocks - before - 1) + 1
-    for step in tl.range(PARTS - 1, count * PARTS, num_stages=STAGES):
-        part = step % PARTS
-        m0 = (before + step // PARTS) * BM
+    for step in tl.range(parts - 1, count * parts, num_stages=STAGES):
+        part = step % parts
+        m0 = (before + step // parts) * BM
         n0 = m0 - W + part * BN
         m = m0 + tl.arange(0, BM)
         n = n0 + tl.arange(0, BN)
@@ -130,7 +130,7 @@ def backward(
         dout = DOUT.load([m0, head * D])
         dv = tl.dot(tl.trans(p.to(q.dtype)), dout, tl.where(part == 0, dv, 0.0))
         keys = tl.cast(n0, tl.int64) * (H * D) + (tl.arange(0, BN)[:, None] * (H * D) + columns)
-        finished = ((n >= 0) & (n < tl.where(part < PARTS - 1, T, 0)))[:, None]
+        finished = ((n >= 0) & (n < tl.where(part < parts - 1, T, 0)))[:, None]
         tl.store(DV + keys, dv.to(q.dtype), mask=finished)
         delta = tl.sum(OUT.load([m0, head * D]).to(tl.float32) * dout.to(tl.float32), 1)
         v = V.load([n0, head * D])
@@ -140,10 +140,10 @@ def backward(
         dq = tl.dot(ds, k, tl.where(part == 0, 0.0, dq))
         if RELATIVE:
             dterm = _turned(tl.dot(ds, waves), own, BM)
-            dterm = tl.where(step >= PARTS, dterm, 0.0).to(q.dtype)  # [BM, 64]
+            dterm = tl.where(step >= parts, dterm, 0.0).to(q.dtype)  # [BM, 64]
             dq = tl.dot(dterm, table, dq)
             dtable = tl.dot(tl.trans(dterm), q, dtable)
-        end = tl.where((part == PARTS - 1) & (step >= PARTS), T, 0)
+        end = tl.where((part == parts - 1) & (step >= parts), T, 0)
         queries = tl.cast(m0, tl.int64) * (H * D) + (tl.arange(0, BM)[:, None] * (H * D) + columns)
         tl.store(DQ + queries, dq.to(q.dtype), mask=(real & (m < end))[:, None])
     if RELATIVE:
