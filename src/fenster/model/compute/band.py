@@ -75,7 +75,7 @@ def backward(
     tokens, heads, size = q.shape
     dout = dout if readable(dout) else dout.contiguous()
     dq, dk, dv = (torch.empty(q.shape, dtype=q.dtype, device=q.device) for _ in range(3))
-    blocks = triton.cdiv(tokens + window, _WALK.queries)  # a block behind the last query finishes the last keys
+    blocks = triton.cdiv(tokens, _WALK.queries)
     each = triton.cdiv(blocks, programs(q.device, heads, _WALK.programs))
     count = triton.cdiv(blocks, each)
     shares = torch.empty((count if table is not None else 0, 64, heads, size), device=q.device)

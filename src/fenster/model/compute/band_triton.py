@@ -91,7 +91,7 @@ def backward(
     """The whole backward pass, each score computed once. Gradients are dense, DR [programs, 64, H, D].
 
     A program walks along `each` blocks of BM queries. Their windows lie in the BM + BN keys from W before the first
-    query on: parts tiles of BN keys, one a step. The last part of a block is the first of the next one, so its
+    query on: `parts` tiles of BN keys, one a step. The last part of a block is the first of the next one, so its
     gradients are carried there; the program begins a step early, with the last part of the block before its own,
     of which it keeps nothing else.
     """
@@ -109,7 +109,8 @@ def backward(
     count = tl.minimum(each, blocks - before - 1) + 1
     for step in tl.range(parts - 1, count * parts, num_stages=STAGES):
         part = step % parts
-        m0 = (before + step // parts) * BM
+        block = before + step // parts
+        m0 = block * BM
         n0 = m0 - W + part * BN
         m = m0 + tl.arange(0, BM)
         n = n0 + tl.arange(0, BN)
@@ -130,7 +131,8 @@ def backward(
         dout = DOUT.load([m0, head * D])
         dv = tl.dot(tl.trans(p.to(q.dtype)), dout, tl.where(part == 0, dv, 0.0))
         keys = tl.cast(n0, tl.int64) * (H * D) + (tl.arange(0, BN)[:, None] * (H * D) + columns)
-        finished = ((n >= 0) & (n < tl.where(part < parts - 1, T, 0)))[:, None]
+        end = tl.where((part < parts - 1) | (block == blocks - 1), T, 0)
+        finished = ((n >= 0) & (n < end))[:, None]
         tl.store(DV + keys, dv.to(q.dtype), mask=finished)
         delta = tl.sum(OUT.load([m0, head * D]).to(tl.float32) * dout.to(tl.float32), 1)
         v = V.load([n0, head * D])
