@@ -174,7 +174,7 @@ def _backward(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(dq, dk, dv, dtable); dtable is empty without a table."""
     if _narrow(q, k, v, table, window, after):
-        return band.backward(dout, q, k, v, table, first, last, out, lse, window, after)
+        return band.backward(dout, q, k, v, table, first, last, out, lse, window)
     tokens, heads, size = q.shape
     q, k, v, dout = _dense(q), _dense(k), _dense(v), _dense(dout)
     tiles = _tiles(q, table is not None)
