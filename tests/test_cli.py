@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from fenster.cli import app, main
 from fenster.config import PrepareConfig
@@ -121,6 +122,19 @@ def test_errors_end_with_2_and_without_traceback(tmp_path: Path, capsys: pytest.
     fails(capsys, "no-such-command")
     fails(capsys, "prepare")
     fails(capsys, "data", "stats", tmp_path / "a.tsv", "--no-such-option")
+
+
+def test_a_full_gpu_is_an_error_without_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 128.00 MiB.")
+
+    monkeypatch.setattr("fenster.cli.app", full)
+    said = fails(capsys)
+    assert "CUDA out of memory" in said
+    assert "fix:" in said
+    assert "Traceback" not in said
 
 
 def test_debug_shows_the_traceback(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fenster.batch import PackedSide
 from fenster.context import join
 from fenster.corpus.generated import generate
-from fenster.decode import sequential
+from fenster.decode import job, sequential
 from fenster.decode.config import DecodeConfig
 from fenster.decode.full_segment import Block, blocks, fitted
 from fenster.decode.job import run
@@ -22,7 +22,7 @@ from fenster.decode.score import score
 from fenster.decode.sequential import Reading
 from fenster.decode.translator import Translator
 from fenster.document import Document
-from fenster.errors import ConfigError
+from fenster.errors import ConfigError, FensterError
 from fenster.model.packed import Packed
 from fenster.model.saved import Saved
 from fenster.shards import Prepared
@@ -126,6 +126,30 @@ def test_documents_side_by_side_are_what_each_is_alone(saved: Saved) -> None:
     together = list(way.translate_all([*DOCUMENTS, Document.of("empty", []), Document.of("blank", ["", ""])]))
     assert [t.texts for t in together[:3]] == [way.translate(document).texts for document in DOCUMENTS]
     assert [len(t.segments) for t in together[3:]] == [0, 2]
+
+
+def test_what_does_not_fit_together_is_searched_in_halves(saved: Saved, monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = [Document.of(f"{n}", [f"a {'b ' * n}c", "d e f"]) for n in range(5)]
+    way = translator(saved, lanes=5)
+    whole = [t.texts for t in way.translate_all(documents)]
+    search, sizes = job.search, []
+
+    def small(model: Any, hidden: Any, state: Any, limits: Any, **settings: Any) -> Any:
+        sizes.append(len(limits))
+        if len(limits) > 2:
+            raise torch.OutOfMemoryError
+        return search(model, hidden, state, limits, **settings)
+
+    monkeypatch.setattr(job, "search", small)
+    assert [t.texts for t in way.translate_all(documents)] == whole
+    assert max(sizes) > 2
+
+    def none(*_: Any, **__: Any) -> Any:
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(job, "search", none)
+    with pytest.raises(FensterError, match="out of memory in a single search"):
+        list(way.translate_all(documents))
 
 
 @pytest.mark.parametrize("strategy", [s for s in STRATEGIES if s["strategy"] != "sequential"])

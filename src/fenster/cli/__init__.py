@@ -89,6 +89,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # Whoever read our output (head, less) has seen enough.
         sys.stderr.close()
         sys.exit(0)
+    except RuntimeError as error:
+        if debug or type(error).__name__ != "OutOfMemoryError":  # torch's, which not every command has loaded
+            raise
+        errors.print(
+            f"[bold red]error:[/] the GPU's memory does not suffice: {escape(str(error).split('. ')[0])}\n"
+            "  fix: wait until nothing else runs on it, lower what is computed at once, or take --device cpu"
+        )
+        sys.exit(2)
     except OSError as error:
         # The machine refused something outside our files, such as standard output on a full disk.
         if debug:

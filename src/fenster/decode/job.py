@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -12,6 +13,7 @@ from fenster.context import join
 from fenster.decode.beam import Limits
 from fenster.decode.search import search
 from fenster.decode.trail import Hypothesis
+from fenster.errors import FensterError
 from fenster.model.packed import Packed
 from fenster.model.precision import Products, products
 from fenster.model.transformer import Transformer
@@ -48,7 +50,38 @@ def run(
     focus: bool | None = None,
     precision: Products = "tf32",
 ) -> list[list[Hypothesis]]:
-    """The best hypotheses of each job, best first."""
+    """The best hypotheses of each job, best first. Jobs that do not fit into memory together are run in halves, which
+    changes nothing: what a search finds does not depend on what runs beside it."""
+    search_some = partial(
+        _run, model, beam=beam, normalisation=normalisation, alignment=alignment, focus=focus, precision=precision
+    )
+    waiting, found = [list(jobs)], []
+    while waiting:
+        some = waiting.pop()
+        try:
+            found += search_some(some)
+            continue
+        except torch.OutOfMemoryError:
+            if len(some) == 1:
+                raise FensterError(
+                    f"out of memory in a single search, over a source of {some[0].tokens:,} tokens",
+                    fix="lower --beam, give less context (--context), or take the CPU (--device cpu)",
+                ) from None
+        torch.cuda.empty_cache()
+        waiting += [some[len(some) // 2 :], some[: len(some) // 2]]
+    return found
+
+
+def _run(
+    model: Transformer,
+    jobs: Sequence[Job],
+    *,
+    beam: int,
+    normalisation: float,
+    alignment: str | None,
+    focus: bool | None,
+    precision: Products,
+) -> list[list[Hypothesis]]:
     device = model.embedding.weight.device
     sources = [join(job.source, bod=job.bod) for job in jobs]
     source = Packed.of_sentences(
