@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from fenster.errors import InputError
+from fenster.errors import ConfigError, InputError
 from fenster.evaluate.report.collect import collect, context_size
-from fenster.evaluate.report.tables import Table, tables
+from fenster.evaluate.report.table import Table
+from fenster.evaluate.report.tables import tables
 from fenster.evaluate.result import Result, Score, System
 
 SENTENCE = {"name": "sentence", "attention": "sentence", "context": "0 sent.", "positions": "sinusoidal"}
@@ -114,6 +115,20 @@ def test_differences_are_tested_in_pairs(made: dict[str, Table]) -> None:
     assert items.columns[2:] == ("0 preceding", "all preceding") and items.rows[0][2:] == (
         "40.0 (1.0–99.0)", "60.0 (1.0–99.0)"
     )  # fmt: skip
+
+
+def test_differences_to_another_system(tmp_path: Path) -> None:
+    for number, (system, strategy, right) in enumerate(
+        ((WINDOW, "full-segment", [1, 1]), (WINDOW, "sequential", [4, 5]), (SENTENCE, "sentence", [2, 3]))
+    ):
+        result(system | {"strategy": strategy}, right).write(tmp_path / f"{number}.json")
+    made = {table.title: table for table in tables(collect([tmp_path]), "window")}
+    rows = made["Difference to window (sequential), ep"].rows
+    assert [(row[0], row[1], row[2].split()[0]) for row in rows] == [
+        ("sentence", "sentence", "-20.0"), ("window", "full-segment", "-35.0")
+    ]  # fmt: skip
+    with pytest.raises(ConfigError, match=r"no system is called 'none'\n.*sentence \| window"):
+        tables(collect([tmp_path]), "none")
 
 
 def test_the_order_is_the_paper_s(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ def report(
     *,
     output: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("report.html"),
     title: str = "Fenster: systems compared",
+    against: str | None = None,
     rules: str = "en-de",
     examples: int = 2,
 ) -> None:
@@ -26,7 +27,7 @@ def report(
 
     Writes a self-contained HTML page, and the same as Markdown beside it.
 
-    Example: `fenster report results/ -o report.html`
+    Examples: `fenster report results/ -o report.html`; `fenster report results/ep --against window`
 
     Parameters
     ----------
@@ -36,6 +37,8 @@ def report(
         The page to write.
     title
         Of the page.
+    against
+        The system, as tables name it, that the others are compared with; by default the first.
     rules
         Word lists whose formality forms are marked in examples.
     examples
@@ -54,5 +57,7 @@ def report(
 
     if pyplot() is None:
         say("no pictures: matplotlib is not installed (pip install 'fenster[plot]')")
-    for path in write_report(found, output, title=title, rules=rules, examples_each=examples, say=say):
+    for path in write_report(
+        found, output, title=title, against=against, rules=rules, examples_each=examples, say=say
+    ):
         print(f"-> {path}")

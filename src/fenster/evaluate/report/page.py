@@ -14,7 +14,8 @@ from fenster.corpus.files import atomic_path, atomic_text
 from fenster.evaluate.report.collect import Collection
 from fenster.evaluate.report.examples import Example, Marked, examples
 from fenster.evaluate.report.plots import plots
-from fenster.evaluate.report.tables import Table, tables
+from fenster.evaluate.report.table import Table
+from fenster.evaluate.report.tables import tables
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --formal: #1a62c4; --informal: #c2570c; }
@@ -36,11 +37,18 @@ td { white-space: nowrap; }
 
 
 def write_report(
-    found: Collection, output: Path, *, title: str, rules: str, examples_each: int, say: Callable[[str], None]
+    found: Collection,
+    output: Path,
+    *,
+    title: str,
+    against: str | None,
+    rules: str,
+    examples_each: int,
+    say: Callable[[str], None],
 ) -> list[Path]:
     """Write OUTPUT (HTML), the same with .md, and pictures in a folder beside it for the latter. `say` hears what had
     to be left out."""
-    shown, chosen = tables(found), list(examples(found, rules, examples_each, say))
+    shown, chosen = tables(found, against), list(examples(found, rules, examples_each, say))
     pictures: list[tuple[str, str, bytes]] = []
     for name, caption, figure in plots(found):
         buffer = io.BytesIO()

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from fenster.evaluate.report.collect import Collection, Placed, amount, item_sets, label, main_strategy
+from fenster.evaluate.report.differences import differences
+from fenster.evaluate.report.table import Table
 from fenster.evaluate.result import Result, Score
-from fenster.evaluate.significance import Comparison
 
 _PAPER: dict[str, list[dict[str, Any]]] = yaml.safe_load((Path(__file__).parent / "paper.yaml").read_text("utf-8"))
 _METRICS = ("BLEU", "d-BLEU", "TER", "chrF", "pronoun F1", "formality F1", "register consistency", "term consistency")
 
 
-@dataclass(frozen=True)
-class Table:
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    note: str = ""
-
-
-def tables(found: Collection) -> list[Table]:
-    """All that there are results for."""
+def tables(found: Collection, against: str | None = None) -> list[Table]:
+    """All that there are results for; differences are those to the system `against`, by default the first."""
     made = [
         _attention(found),
         *(_search(found, test) for test in found.tests()),
@@ -38,9 +29,8 @@ def tables(found: Collection) -> list[Table]:
         *(_contrastive(found, test) for test in _sets(found)),
         *(_items(found, name) for name in item_sets(found)),
         *(_counts(found, test) for test in found.tests()),
-        *(_significance(group) for group in _groups(found)),
     ]
-    return [table for table in made if table is not None and table.rows]
+    return [table for table in (*made, *differences(found, against)) if table is not None and table.rows]
 
 
 def figure(score: Score | None, interval: bool = False) -> str:
@@ -279,37 +269,6 @@ def _counts(found: Collection, test: str) -> Table | None:
             rows.append((name, form, f"{counted[0][1]['reference'][form]:,}", *ours))
     columns = ("score", "class", "reference", *(label(result) for result in results))
     return Table(f"Table 8: forms counted, {test}", columns, tuple(rows)) if rows else None
-
-
-def _difference(found: Comparison | None) -> str:
-    if found is None or math.isnan(found.difference):
-        return "–"
-    return f"{found.difference:+.1f}" + ("" if math.isnan(found.p) else f" (p = {found.p:.3f})")
-
-
-def _groups(found: Collection) -> list[list[Result]]:
-    """Results that can be compared: of one kind, on one test set."""
-    groups: dict[tuple[str, str], list[Result]] = {}
-    for each in found.results:
-        groups.setdefault((each.result.kind, each.result.test), []).append(each.result)
-    return [group for group in groups.values() if len(group) > 1 and group[0].scores]
-
-
-def _significance(results: list[Result]) -> Table:
-    """Against the first system, metric by metric."""
-    base, *others = results
-    names = [score.name for score in base.scores]
-    rows = []
-    for other in others:
-        cells = []
-        for name in names:
-            ours, theirs = other.score(name), base.score(name)
-            paired = ours.against(theirs) if ours and theirs and other.names == base.names else None
-            cells.append(_difference(paired))
-        rows.append((label(other), other.system.strategy or "–", *cells))
-    title = f"Difference to {label(base)}, {base.test}"
-    note = f"Paired bootstrap over {len(base.names) or base.segments} {base.unit}."
-    return Table(title, ("system", "search", *names), tuple(rows), note)
 
 
 def _sets(found: Collection) -> list[str]:
