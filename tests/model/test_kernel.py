@@ -39,9 +39,8 @@ def assert_near(pattern: Pattern, inputs: list[torch.Tensor], dtype: torch.dtype
     for name, a, b in zip(("out", "dq", "dk", "dv", "dr"), found, wanted, strict=False):
         assert a.dtype == dtype
         assert torch.isfinite(a).all(), name
-        # Gradients that are zero but for rounding (one key: the softmax is constant) have nothing to be relative to.
-        norm, ones = float(b.norm()), b.numel() ** 0.5
-        assert float((a.float() - b).norm()) < TOLERANCE[dtype] * (norm if norm > 1e-3 * ones else ones), name
+        # Gradients that are nearly zero (few keys: the softmax hardly moves) are differences of what is about 1.
+        assert float((a.float() - b).norm()) < TOLERANCE[dtype] * max(float(b.norm()), 0.5 * b.numel() ** 0.5), name
 
 
 # Shrinking would take minutes: the interpreter is slow.
@@ -52,7 +51,7 @@ def assert_near(pattern: Pattern, inputs: list[torch.Tensor], dtype: torch.dtype
     st.integers(0, 50),
     st.sampled_from([*ALIGNMENTS, "random"]),
     st.booleans(),
-    st.sampled_from([torch.float32, torch.float16]),  # they take different kernels backwards
+    st.sampled_from([torch.float32, torch.float16]),  # they take different kernels
     st.integers(0, 1000),
 )
 def test_any_shape(
@@ -128,6 +127,20 @@ def test_inputs_at_odd_addresses() -> None:
     assert not band.fits(q, 7, 7, False)
     found, wanted = kernel(q, k, v, pattern, None), reference(q.float(), k.float(), v.float(), pattern, None)
     torch.testing.assert_close(found.float(), wanted, rtol=5e-3, atol=5e-3)
+
+
+def test_gradients_may_be_one_row_for_all() -> None:
+    """As those of a sum over tokens, which autograd hands over with a stride of 0."""
+    side = Packed.of_sentences([[60]], DEVICE)
+    pattern = Pattern(side, side, window=7)
+    inputs = draw(pattern, False)
+
+    def gradients(compute: Any, dtype: torch.dtype) -> Any:
+        q, k, v = (x.to(dtype).requires_grad_() for x in inputs)
+        return torch.autograd.grad(compute(q, k, v, pattern, None).sum(0).square().sum(), (q, k, v))
+
+    for found, wanted in zip(gradients(kernel, torch.float16), gradients(reference, torch.float32), strict=True):
+        assert float((found.float() - wanted).norm()) < 5 * TOLERANCE[torch.float16] * float(wanted.norm())
 
 
 def test_several_programs_share_the_tables_gradient(monkeypatch: pytest.MonkeyPatch) -> None:

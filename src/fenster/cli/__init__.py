@@ -90,11 +90,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.stderr.close()
         sys.exit(0)
     except RuntimeError as error:
-        if debug or type(error).__name__ != "OutOfMemoryError":  # torch's, which not every command has loaded
+        if type(error).__name__ != "OutOfMemoryError":  # torch's, which not every command has loaded
             raise
+        if debug:
+            traceback.print_exc()
         errors.print(
-            f"[bold red]error:[/] the GPU's memory does not suffice: {escape(str(error).split('. ')[0])}\n"
-            "  fix: wait until nothing else runs on it, lower what is computed at once, or take --device cpu"
+            f"[bold red]error:[/] {escape('. '.join(str(error).split('. ')[:2]))}\n"
+            "  fix: wait until nothing else runs on the GPU, or lower what is computed at once"
         )
         sys.exit(2)
     except OSError as error:

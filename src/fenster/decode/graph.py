@@ -176,3 +176,8 @@ def graphs(model: Transformer) -> Graphs:
     if model not in _GRAPHS:
         _GRAPHS[model] = Graphs()
     return _GRAPHS[model]
+
+
+def forget(model: Transformer) -> None:
+    """Give back the memory of a model's graphs."""
+    _GRAPHS.pop(model, None)

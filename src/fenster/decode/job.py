@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 
 from fenster.context import join
+from fenster.decode import graph
 from fenster.decode.beam import Limits
 from fenster.decode.search import search
 from fenster.decode.trail import Hypothesis
 from fenster.errors import FensterError
+from fenster.model.device import out_of_memory
 from fenster.model.packed import Packed
 from fenster.model.precision import Products, products
 from fenster.model.transformer import Transformer
 from fenster.tokenize import BOD_ID, BOS_ID, SEP_ID, Ids
+
+_AT_ONCE: WeakKeyDictionary[Transformer, int] = WeakKeyDictionary()
+"""Most searches at once of models for which memory did not suffice for more."""
 
 
 @dataclass(frozen=True)
@@ -50,25 +56,32 @@ def run(
     focus: bool | None = None,
     precision: Products = "tf32",
 ) -> list[list[Hypothesis]]:
-    """The best hypotheses of each job, best first. Jobs that do not fit into memory together are run in halves, which
-    changes nothing: what a search finds does not depend on what runs beside it."""
+    """The best hypotheses of each job, best first. Jobs that do not fit into memory together are run in halves, and
+    so are later ones: what a search finds does not depend on what runs beside it, but for rounding on a GPU."""
     search_some = partial(
         _run, model, beam=beam, normalisation=normalisation, alignment=alignment, focus=focus, precision=precision
     )
-    waiting, found = [list(jobs)], []
+    size = _AT_ONCE.get(model, len(jobs))
+    waiting = [jobs[first : first + size] for first in range(0, len(jobs), size)][::-1]  # the next one last
+    found: list[list[Hypothesis]] = []
     while waiting:
         some = waiting.pop()
         try:
             found += search_some(some)
             continue
-        except torch.OutOfMemoryError:
+        except RuntimeError as error:
+            if not out_of_memory(error):
+                raise
             if len(some) == 1:
                 raise FensterError(
                     f"out of memory in a single search, over a source of {some[0].tokens:,} tokens",
-                    fix="lower --beam, give less context (--context), or take the CPU (--device cpu)",
-                ) from None
+                    fix="lower --beam, give less context (--context), or take another --device",
+                ) from error
+        # Here, where the error and what it held are gone.
+        graph.forget(model)
         torch.cuda.empty_cache()
-        waiting += [some[len(some) // 2 :], some[: len(some) // 2]]
+        _AT_ONCE[model] = half = (len(some) + 1) // 2
+        waiting += [some[half:], some[:half]]
     return found
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from fenster.model.device import units
 from fenster.model.operator import Operator, Run
 
 try:
@@ -89,7 +90,7 @@ def _norm_backward(
     dx, dh = torch.empty_like(z), torch.empty_like(z)
     columns, block, warps = _rows(size)
     blocks = triton.cdiv(rows, block)
-    programs = max(1, min(blocks, _programs(z.device)))
+    programs = max(1, min(blocks, 8 * units(z.device)))  # enough to fill the device: each keeps a share of the sums
     shares = z.new_empty((2, programs, size), dtype=torch.float32)
     fused_triton.norm_backward[(programs,)](
         dy.contiguous(), z, weight, seed, mean, rstd, dx, dh, shares[0], shares[1], rows, blocks, programs,
@@ -101,11 +102,6 @@ def _norm_backward(
 
 def _norm_backward_shapes(dy: Tensor, z: Tensor, weight: Tensor, *_: object) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return torch.empty_like(z), torch.empty_like(z), torch.empty_like(weight), torch.empty_like(weight)
-
-
-def _programs(device: torch.device) -> int:
-    """Enough to fill the device: each keeps a share of the weights' gradients."""
-    return 8 * torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 3
 
 
 def _norm_save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:

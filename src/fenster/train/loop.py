@@ -19,6 +19,7 @@ import torch
 from fenster.context import ExampleIndex
 from fenster.errors import ConfigError, FensterError, InputError
 from fenster.loader import Loader, Position, Step, prefetch
+from fenster.model.device import out_of_memory
 from fenster.model.transformer import Transformer
 from fenster.sampler import Sampler
 from fenster.shards import Prepared
@@ -206,10 +207,8 @@ class Run:
         number = self.progress.update + 1
         try:
             self.engine.update(number, batches, tokens)
-        except torch.OutOfMemoryError as error:
-            self._out_of_memory(batches, number, error)
         except RuntimeError as error:
-            if "can't allocate memory" not in str(error):
+            if not out_of_memory(error):
                 raise
             self._out_of_memory(batches, number, error)
         self.progress = self.progress.model_copy(

@@ -44,10 +44,13 @@ def figure(score: Score | None, interval: bool = False) -> str:
 
 def _paper(table: str, result: Result, *keys: str) -> dict[str, Any]:
     """The paper's row for the same kind of system; empty if it has none: it decodes no single sentences with document
-    systems, and other alignments of windows are in its Table 4 only."""
+    systems, and other windows than relative ones of 20, or with other alignments, are in its Table 4 only."""
     system = result.system.model_dump()
-    usual = system["alignment"] in (None, "linear", "sent-align") or "alignment" in keys
-    if not usual or system["strategy"] == "sentence" != system["attention"]:
+    usual = system["attention"] != "window" or (
+        system["alignment"] in ("linear", "sent-align")
+        and (system["positions"], system["window"]) == ("relative", 20)
+    )
+    if not (usual or "alignment" in keys) or system["strategy"] == "sentence" != system["attention"]:
         return {}
     for row in _PAPER[table]:
         if all(row.get(key) == system.get(key) for key in keys):

@@ -15,8 +15,9 @@ from torch import Tensor
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from fenster.model.compute import band_triton
+from fenster.model.device import shared_memory, units
 
-_PERIOD = 63  # of the waves that stand for relative vectors
+_PERIOD = band_triton.PERIOD.value  # of the waves that stand for relative vectors
 _QUERIES, _KEYS = 64, 128  # of a tile of the forward pass
 
 
@@ -37,7 +38,7 @@ _ROOM = 112 << 10  # bytes of shared memory that are enough
 def fits(q: Tensor, window: int, after: int, relative: bool) -> bool:
     """Whether self-attention of `q` [T, H, D] to `window` keys before and `after` behind can be computed here."""
     small = window + after <= min(_KEYS - _QUERIES, _WALK.keys) and (not relative or 2 * window + 1 <= _PERIOD)
-    usual = q.dtype != torch.float32 and q.shape[-1] <= 64
+    usual = q.dtype != torch.float32 and q.shape[-1] <= 64 and len(q) > 0
     return after >= 0 and small and usual and readable(q) and _able(q.device)
 
 
@@ -77,7 +78,7 @@ def backward(
     blocks = triton.cdiv(tokens, _WALK.queries)
     each = triton.cdiv(blocks, programs(q.device, heads, _WALK.programs))
     count = triton.cdiv(blocks, each)
-    shares = torch.empty((count if table is not None else 0, 64, heads, size), device=q.device)
+    shares = torch.empty((count if table is not None else 0, 64, heads, size), dtype=torch.float32, device=q.device)
     amplitudes, waves, phases = _terms(q, table, window, _WALK.keys)
     by_query, by_key = (functools.partial(_rows, rows=rows) for rows in (_WALK.queries, _WALK.keys))
     band_triton.backward[(count, heads)](
@@ -101,21 +102,14 @@ def _able(device: torch.device) -> bool:
 
 def programs(device: torch.device, heads: int, each: int) -> int:
     """Programs a head, so that every multiprocessor has `each` of them."""
-    units = torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 1
-    return max(1, each * units // heads)
-
-
-def shared_memory(device: torch.device) -> int:
-    """Bytes that a program may take; plenty in the interpreter."""
-    if device.type != "cuda":
-        return 1 << 30
-    return int(getattr(torch.cuda.get_device_properties(device), "shared_memory_per_block_optin", 0))
+    return max(1, each * units(device) // heads)
 
 
 def readable(x: Tensor) -> bool:
     """Whether heads lie side by side, at addresses that descriptors can take (multiples of 16 bytes)."""
+    _, heads, size = x.shape
     aligned = x.data_ptr() % 16 == 0 and x.stride(0) * x.element_size() % 16 == 0
-    return x.stride(2) == 1 and x.stride(1) == x.shape[2] and aligned
+    return aligned and x.stride(0) >= heads * size and x.stride()[1:] == (size, 1)
 
 
 def _rows(x: Tensor, rows: int) -> TensorDescriptor:
@@ -144,7 +138,7 @@ def _terms(
 @functools.cache
 def _phases(device: torch.device, dtype: torch.dtype) -> Tensor:
     """[places, 64]: cosines and sines of the waves at each place that a tile may have, side by side."""
-    place = torch.arange(_PERIOD + _WALK.queries + _WALK.keys, dtype=torch.float64)
+    place = torch.arange(_PERIOD + max(_KEYS, _WALK.queries + _WALK.keys), dtype=torch.float64)
     wave = torch.arange(32, dtype=torch.float64)
     angle = place[:, None] * wave * (2 * math.pi / _PERIOD)
     return torch.stack([angle.cos(), angle.sin()], -1).flatten(1).to(device, dtype)

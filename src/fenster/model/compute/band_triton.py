@@ -1,7 +1,8 @@
 """Triton kernels of self-attention with small windows: tiles that hold whole windows, read by tensor descriptors.
 
 As in `window_triton` every query sees one interval of key rows. A tile of queries comes with all keys that its
-windows can reach, so that the softmax needs one pass and the backward pass computes each score once.
+windows can reach, so that the softmax needs one pass and the backward pass computes scores once (but for the first
+tile of each program).
 
 The relative term q_i · r_{i-j} is a product here. With the vectors r as sums of waves of the distance, of a period
 that no window exceeds, r_d = Σ_f a_f cos(ωf d) + b_f sin(ωf d), cos and sin of i - j come apart into those of i and
@@ -88,7 +89,7 @@ def backward(
     D: tl.constexpr, W: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, RELATIVE: tl.constexpr,
     STAGES: tl.constexpr,
 ):  # fmt: skip
-    """The whole backward pass, each score computed once. Gradients are dense, DR [programs, 64, H, D].
+    """The whole backward pass. Gradients are dense, DR [programs, 64, H, D].
 
     A program walks along `each` blocks of BM queries. Their windows lie in the BM + BN keys from W before the first
     query on: `parts` tiles of BN keys, one a step. The last part of a block is the first of the next one, so its

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from fenster.errors import FensterError
+from fenster.model.device import shared_memory
 from fenster.model.operator import Operator, Run
 from fenster.model.pattern import Pattern, Relative
 
@@ -52,7 +53,7 @@ def available(x: Tensor) -> bool:
     """Whether the kernels can run on a tensor like `x` [tokens, H, D]."""
     if triton is None or x.shape[-1] not in SIZES or x.dtype == torch.float64:
         return False
-    if x.dtype == torch.float32 and x.shape[-1] > 64 and band.shared_memory(x.device) < 190 << 10:
+    if x.dtype == torch.float32 and x.shape[-1] > 64 and shared_memory(x.device) < 190 << 10:
         return False
     return x.is_cuda or INTERPRETED
 
