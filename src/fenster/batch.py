@@ -48,6 +48,10 @@ class PackedSide:
     def longest(self) -> int:
         return int(np.diff(self.offsets).max(initial=0))
 
+    @property
+    def longest_sentence(self) -> int:
+        return int(np.diff(self.starts).max(initial=0))  # from one sequence to the next it is never above 0
+
 
 @dataclass(frozen=True)
 class Batch:

@@ -26,6 +26,24 @@ def test_where_sequences_and_sentences_begin() -> None:
     assert ready(whole)[0].tolist() == [0, 39, 41, 117], "two patterns do not share what they found"
 
 
+@pytest.mark.parametrize(("same_sentence", "longest"), [(False, 76), (True, 70)])
+def test_kernels_hear_how_long_sequences_or_sentences_are(
+    monkeypatch: pytest.MonkeyPatch, same_sentence: bool, longest: int
+) -> None:
+    """What is longer than they hear they would leave out; what they hear too much costs time."""
+    heard: list[int] = []
+
+    def flash(q: torch.Tensor, *arguments: object, **_: object) -> torch.Tensor:
+        heard.extend(number for number in arguments if isinstance(number, int))
+        return q
+
+    monkeypatch.setitem(varlen.__globals__, "varlen_attn", flash)
+    side = Packed.of_sentences(LENGTHS)
+    q = torch.zeros(side.tokens, 2, 32)
+    varlen(q, q, q, Pattern(side, side, same_sentence=same_sentence), None)
+    assert heard == [longest, longest]
+
+
 def test_it_is_not_taken_where_it_cannot_run() -> None:
     side = Packed.of_sentences(LENGTHS)
     q = torch.zeros(side.tokens, 2, 32)

@@ -53,8 +53,25 @@ def test_few_shapes_occur(toy: Prepared, context: object) -> None:
             for side in (inputs.source, inputs.target):
                 assert side.sequences == inputs.source.sequences
                 assert int(side.lengths.max()) <= side.longest
+                assert int(side.starts.diff().max()) <= side.longest_sentence <= side.longest
                 assert int(side.offsets[-1]) == side.tokens
     assert len(shapes) <= 40
+
+
+def test_padding_has_no_longer_sentences_than_a_batch_may_have(
+    monkeypatch: pytest.MonkeyPatch, toy: Prepared
+) -> None:
+    monkeypatch.setattr("fenster.train.inputs._SENTENCE", 8)
+    index = ExampleIndex.build(toy.split("train"), DocumentContext())
+    batch = Batch.read(index, np.array([0, 5]))
+    inputs = Inputs.of(batch, 512)
+    for side, real in ((inputs.source, batch.source), (inputs.target, batch.target)):
+        assert real.longest_sentence <= side.longest_sentence < side.longest
+        lengths = side.starts.diff()
+        assert int(lengths.max()) <= side.longest_sentence
+        assert int(lengths.sum()) == side.tokens  # every token is in a sentence
+        inner = side.position - side.starts[side.owner, side.sentence]
+        assert bool((inner >= 0).all()) and bool((inner < lengths[side.owner, side.sentence]).all())
 
 
 def test_copying_over_inputs_of_the_same_shape(toy: Prepared) -> None:

@@ -27,7 +27,8 @@ class Packed:
     position: Tensor  # [tokens] int64, place within it, from 0
     sentence: Tensor  # [tokens] int64, sentence index within it
     starts: Tensor  # [B, N + 1] int64, start of each sentence; beyond a sequence's last: its length
-    longest: int  # a plain number, so that no one has to ask the device
+    longest: int  # plain numbers, so that no one has to ask the device: no sequence is longer than this,
+    longest_sentence: int  # and no sentence than this
     before: Tensor | None = None  # [B] int64, tokens of its document that come before a sequence; None: none do
 
     @classmethod
@@ -43,7 +44,7 @@ class Packed:
         offsets, owners, position, sentence, padded = (
             torch.from_numpy(array.astype(np.int64)).to(device, non_blocking=True) for array in arrays
         )
-        return cls(offsets, owners, position, sentence, padded, side.longest)
+        return cls(offsets, owners, position, sentence, padded, side.longest, side.longest_sentence)
 
     @classmethod
     def of_sentences(
@@ -76,10 +77,11 @@ class Packed:
             apply(self.sentence),
             apply(self.starts),
             self.longest,
+            self.longest_sentence,
             None if self.before is None else apply(self.before),
         )
 
-    def roomy(self, sequences: int, starts: int, longest: int) -> Packed:
+    def roomy(self, sequences: int, starts: int, longest: int, longest_sentence: int) -> Packed:
         """The same meaning in other shapes: empty sequences behind the last, their lengths as further starts."""
         more = sequences - self.sequences
         wider = self.lengths[:, None].expand(-1, starts - self.starts.shape[1])
@@ -88,6 +90,7 @@ class Packed:
             offsets=torch.cat([self.offsets, self.offsets[-1:].expand(more)]),
             starts=F.pad(torch.cat([self.starts, wider], 1), (0, 0, 0, more)),
             longest=longest,
+            longest_sentence=longest_sentence,
             before=None if self.before is None else F.pad(self.before, (0, more)),
         )
 
@@ -96,7 +99,7 @@ class Packed:
         more = recurring(self.tokens) - self.tokens
         before = self.offsets.new_zeros(self.sequences) if self.before is None else self.before
         layout = replace(self, before=before).roomy(
-            recurring(self.sequences), recurring(self.starts.shape[1]), recurring(self.tokens)
+            recurring(self.sequences), recurring(self.starts.shape[1]), recurring(self.tokens), recurring(self.tokens)
         )
         owner, position, sentence = (F.pad(x, (0, more)) for x in (self.owner, self.position, self.sentence))
         return replace(layout, owner=owner, position=position, sentence=sentence)

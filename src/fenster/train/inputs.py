@@ -17,6 +17,8 @@ from fenster.batch import Batch, PackedSide
 from fenster.model.packed import Packed, power_of_two
 from fenster.tokenize import PAD_ID
 
+_SENTENCE = 256  # tokens that every shape has room for in a sentence: more, so that fewer shapes occur
+
 
 @dataclass(frozen=True)
 class Inputs:
@@ -39,14 +41,15 @@ class Inputs:
         # As many padding sequences on both sides, none longer than a real one may be.
         while (count := max(-(-r // most) for r, most in zip(room, reach, strict=True))) > min(room):
             room = [r + unit if r < count else r for r in room]
-        source, target = (_extended(side, r, count) for side, r in zip(sides, room, strict=True))
+        inside = [min(r, max(_SENTENCE, power_of_two(s.longest_sentence))) for s, r in zip(sides, reach, strict=True)]
+        source, target = (_extended(side, r, count, i) for side, r, i in zip(sides, room, inside, strict=True))
         sequences = power_of_two(len(batch) + count)
         sentences = power_of_two(int(max(np.diff(side.start_offsets).max() for side in (source, target))))
         return cls(
             _ids(source),
             _ids(target),
-            Packed.of(source).roomy(sequences, sentences, reach[0]),
-            Packed.of(target).roomy(sequences, sentences, reach[1]),
+            Packed.of(source).roomy(sequences, sentences, reach[0], inside[0]),
+            Packed.of(target).roomy(sequences, sentences, reach[1], inside[1]),
             tokens,
             batch,
         )
@@ -55,7 +58,7 @@ class Inputs:
     def shape(self) -> tuple[object, ...]:
         """The same for inputs that one graph can serve."""
         sides = (self.source, self.target)
-        return tuple(part for side in sides for part in (side.tokens, tuple(side.starts.shape), side.longest))
+        return tuple(part for side in sides for part in _sizes(side))
 
     def each(self, apply: Callable[[Tensor], Tensor]) -> Inputs:
         return replace(
@@ -89,17 +92,23 @@ def _ids(side: PackedSide) -> Tensor:
     return torch.from_numpy(side.ids.astype(np.int64))
 
 
-def _extended(side: PackedSide, room: int, count: int) -> PackedSide:
-    """`count` sequences of one sentence each behind the others, `room` tokens in all."""
+def _sizes(side: Packed) -> tuple[object, ...]:
+    return side.tokens, tuple(side.starts.shape), side.longest, side.longest_sentence
+
+
+def _extended(side: PackedSide, room: int, count: int, most: int) -> PackedSide:
+    """`count` sequences behind the others, `room` tokens in all, in sentences of at most `most` tokens."""
     if not count:
         return side
     lengths = np.full(count, room // count)
     lengths[: room % count] += 1
-    starts = np.stack([np.zeros_like(lengths), lengths], 1).flatten()
+    starts = [np.append(np.arange(0, length, most), length) for length in lengths]
     return PackedSide(
         np.concatenate([side.ids, np.full(room, PAD_ID, np.int32)]),
         np.concatenate([side.offsets, side.offsets[-1] + np.cumsum(lengths)]).astype(np.int32),
-        np.concatenate([side.sentence, np.zeros(room, np.int32)]),
-        np.concatenate([side.starts, starts]).astype(np.int32),
-        np.concatenate([side.start_offsets, side.start_offsets[-1] + 2 * np.arange(1, count + 1)]).astype(np.int32),
+        np.concatenate([side.sentence, *(np.arange(length) // most for length in lengths)]).astype(np.int32),
+        np.concatenate([side.starts, *starts]).astype(np.int32),
+        np.append(side.start_offsets, side.start_offsets[-1] + np.cumsum([len(each) for each in starts])).astype(
+            np.int32
+        ),
     )

@@ -30,14 +30,16 @@ def available(q: Tensor, pattern: Pattern, relative: bool) -> bool:
 def varlen(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, relative: Relative | None) -> Tensor:
     assert pattern.window is None and relative is None
     starts, key_starts = ready(pattern)
+    longest = [
+        side.longest_sentence if pattern.same_sentence else side.longest for side in (pattern.queries, pattern.keys)
+    ]
     out = varlen_attn(
         q,
         k,
         v,
         starts,
         key_starts,
-        pattern.queries.longest,
-        pattern.keys.longest,
+        *longest,
         window_size=(-1, 0 if pattern.causal else -1),
     )
     assert isinstance(out, Tensor)
