@@ -12,6 +12,7 @@ from fenster.model.compute.look import look
 from fenster.model.initial import start
 from fenster.model.pattern import Pattern, Relative
 from fenster.model.probe import Spot
+from fenster.model.product import mapped
 from fenster.model.state import CrossState, SelfState, Sight
 
 
@@ -51,8 +52,7 @@ class Heads(nn.Module):
 
     def _joined(self, contexts: list[Tensor]) -> Tensor:
         flat = [context.flatten(1) for context in contexts]
-        out: Tensor = self.out(flat[0] if len(flat) == 1 else torch.cat(flat, -1))
-        return out
+        return mapped(self.out, flat[0] if len(flat) == 1 else torch.cat(flat, -1))
 
 
 class SelfHeads(Heads):
@@ -80,7 +80,8 @@ class SelfHeads(Heads):
     def _apart(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Queries [rows, H, D], keys and values [rows, 2, H, D]."""
         rows, width = x.shape
-        q, kv = self.qkv(x).split((width, 2 * width), -1)
+        joined = mapped(self.qkv, x)
+        q, kv = joined[:, :width], joined[:, width:]
         return self._split(q), kv.view(rows, 2, self.heads, width // self.heads)
 
 
@@ -103,7 +104,7 @@ class CrossHeads(Heads):
         return kv
 
     def step(self, x: Tensor, layer: int, state: CrossState, sight: Sight) -> Tensor:
-        return self._look(self._split(self.q(x)), state.kv[layer], sight)
+        return self._look(self._split(mapped(self.q, x)), state.kv[layer], sight)
 
 
 def _projection(width: int, parts: int) -> nn.Linear:

@@ -16,6 +16,7 @@ from fenster.model.dropout import Dropout
 from fenster.model.heads import CrossHeads, SelfHeads
 from fenster.model.initial import start
 from fenster.model.probe import Spot
+from fenster.model.product import mapped
 from fenster.model.state import CrossState, SelfState, Sight
 
 
@@ -58,11 +59,10 @@ class FeedForward(nn.Module):
             y = checkpoint(self._inside, x, seed, use_reentrant=False, preserve_rng_state=not ours)
         else:
             y = self._inside(x, seed)
-        out: Tensor = self.down(y)
-        return out
+        return mapped(self.down, y)
 
     def _inside(self, x: Tensor, seed: Tensor | None) -> Tensor:
-        y: Tensor = self.up(x)
+        y = mapped(self.up, x)
         if not fused.available(x):
             dropped: Tensor = self.dropout(F.relu(y))
             return dropped

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
@@ -26,6 +25,7 @@ from fenster.model.packed import Packed
 from fenster.model.position import sinusoids
 from fenster.model.precision import narrowed
 from fenster.model.probe import Probe, Spot
+from fenster.model.product import product
 from fenster.model.state import CrossState, Moment, SelfState
 from fenster.tokenize import BOS_ID, PAD_ID
 
@@ -160,7 +160,7 @@ class Transformer(nn.Module):
         if self.projection is not None:
             out: Tensor = self.projection(hidden)
             return out
-        return F.linear(hidden, self.embedding.weight)
+        return product(hidden, self.embedding.weight)
 
     @torch.no_grad()
     def begin(
