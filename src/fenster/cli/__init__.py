@@ -90,13 +90,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.stderr.close()
         sys.exit(0)
     except RuntimeError as error:
-        if type(error).__name__ != "OutOfMemoryError":  # torch's, which not every command has loaded
+        from fenster.model.device import out_of_memory  # here, since not every command loads torch
+
+        if not out_of_memory(error):
             raise
         if debug:
             traceback.print_exc()
         errors.print(
             f"[bold red]error:[/] {escape('. '.join(str(error).split('. ')[:2]))}\n"
-            "  fix: wait until nothing else runs on the GPU, or lower what is computed at once"
+            "  fix: wait until nothing else takes the memory, or lower what is computed at once"
         )
         sys.exit(2)
     except OSError as error:
