@@ -31,7 +31,7 @@ class _Walk(NamedTuple):
     stages: int
 
 
-_WALK = _Walk(64, 64, 4, 2, 2)  # 128 queries and 8 warps take a third longer
+_WALK = _Walk(_QUERIES, 64, 4, 2, 2)  # 128 queries and 8 warps take a third longer
 _ROOM = 112 << 10  # bytes of shared memory that are enough
 
 
@@ -39,24 +39,31 @@ def fits(q: Tensor, window: int, after: int, relative: bool) -> bool:
     """Whether self-attention of `q` [T, H, D] to `window` keys before and `after` behind can be computed here."""
     small = window + after <= min(_KEYS - _QUERIES, _WALK.keys) and (not relative or 2 * window + 1 <= _PERIOD)
     usual = q.dtype != torch.float32 and q.shape[-1] <= 64 and len(q) > 0
-    return after >= 0 and small and usual and readable(q) and _able(q.device)
+    return after >= 0 and small and usual and _able(q.device)
+
+
+def ahead_shape(q: Tensor, table: Tensor | None) -> tuple[int, ...]:
+    """Of what the forward pass keeps for the backward pass, beside what it returns."""
+    return (0,) if table is None else (*q.shape[:2], 64)
 
 
 def forward(
     q: Tensor, k: Tensor, v: Tensor, table: Tensor | None, first: Tensor, last: Tensor, window: int
-) -> tuple[Tensor, Tensor]:
-    """(context [T, H, D], log2 of the softmax mass [H, T]); `table` [2 * window + 1, H, D]."""
+) -> tuple[Tensor, Tensor, Tensor]:
+    """(context [T, H, D], log2 of the softmax mass [H, T], `ahead`); `table` [2 * window + 1, H, D]."""
     tokens, heads, size = q.shape
+    q, k, v = _readable(q), _readable(k), _readable(v)
     out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
     lse = torch.empty((heads, tokens), dtype=torch.float32, device=q.device)
+    ahead = torch.empty(ahead_shape(q, table), dtype=q.dtype, device=q.device)
     blocks = triton.cdiv(tokens, _QUERIES)
     count = min(blocks, programs(q.device, heads, 4))
     band_triton.forward[(count, heads)](
-        _rows(q, _QUERIES), _rows(k, _KEYS), _rows(v, _KEYS), *_terms(q, table, window, _KEYS), first, last, out, lse,
-        tokens, size**-0.5, heads, blocks, count,
+        _rows(q, _QUERIES), _rows(k, _KEYS), _rows(v, _KEYS), *_terms(q, table, window, _KEYS), first, last,
+        out, lse, ahead, tokens, size**-0.5, heads, blocks, count,
         D=size, W=window, BM=_QUERIES, BN=_KEYS, RELATIVE=table is not None, num_warps=4, num_stages=1, maxnreg=128,
     )  # fmt: skip
-    return out, lse
+    return out, lse, ahead
 
 
 def backward(
@@ -69,11 +76,12 @@ def backward(
     last: Tensor,
     out: Tensor,
     lse: Tensor,
+    ahead: Tensor,
     window: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(dq, dk, dv, dtable); dtable is empty without a table."""
     tokens, heads, size = q.shape
-    dout = dout if readable(dout) else dout.contiguous()
+    q, k, v, dout = _readable(q), _readable(k), _readable(v), _readable(dout)
     dq, dk, dv = (torch.empty(q.shape, dtype=q.dtype, device=q.device) for _ in range(3))
     blocks = triton.cdiv(tokens, _WALK.queries)
     each = triton.cdiv(blocks, programs(q.device, heads, _WALK.programs))
@@ -82,15 +90,20 @@ def backward(
     amplitudes, waves, phases = _terms(q, table, window, _WALK.keys)
     by_query, by_key = (functools.partial(_rows, rows=rows) for rows in (_WALK.queries, _WALK.keys))
     band_triton.backward[(count, heads)](
-        by_query(q), by_key(k), by_key(v), amplitudes, waves, phases, by_query(out), by_query(dout), first, last, lse,
+        by_query(q), by_key(k), by_key(v), amplitudes, waves, phases, None if table is None else by_query(ahead),
+        by_query(out), by_query(dout), first, last, lse,
         dq, dk, dv, shares, tokens, size**-0.5, heads, blocks, each,
         D=size, W=window, BM=_WALK.queries, BN=_WALK.keys, RELATIVE=table is not None, STAGES=_WALK.stages,
         num_warps=_WALK.warps,
     )  # fmt: skip
     if table is None:
         return dq, dk, dv, shares.flatten()
-    dtable = _transform(window, q.device).t() @ shares.sum(0).flatten(1)
-    return dq, dk, dv, dtable.view(table.shape).to(table.dtype)
+    dtable = torch.empty(table.shape, dtype=table.dtype, device=q.device)
+    band_triton.vectors[(heads, size // 16)](
+        shares, _transform(window, q.device), dtable, count, len(table), heads,
+        D=size, RP=_padded(table), SOME=8, COLUMNS=16,
+    )  # fmt: skip
+    return dq, dk, dv, dtable
 
 
 @functools.cache
@@ -105,11 +118,13 @@ def programs(device: torch.device, heads: int, each: int) -> int:
     return max(1, each * units(device) // heads)
 
 
-def readable(x: Tensor) -> bool:
-    """Whether heads lie side by side, at addresses that descriptors can take (multiples of 16 bytes)."""
+def _readable(x: Tensor) -> Tensor:
+    """`x` with heads side by side, at an address that descriptors can take (a multiple of 16 bytes)."""
     _, heads, size = x.shape
     aligned = x.data_ptr() % 16 == 0 and x.stride(0) * x.element_size() % 16 == 0
-    return aligned and x.stride(0) >= heads * size and x.stride()[1:] == (size, 1)
+    if aligned and x.stride(0) >= heads * size and x.stride()[1:] == (size, 1):
+        return x
+    return x.clone(memory_format=torch.contiguous_format)
 
 
 def _rows(x: Tensor, rows: int) -> TensorDescriptor:
@@ -129,10 +144,15 @@ def _terms(
     dense = table.contiguous()
     band_triton.amplitudes[(heads,)](
         dense, _transform(window, q.device), made, len(table), heads,
-        D=size, RP=max(16, triton.next_power_of_2(len(table))),
+        D=size, RP=_padded(table),
     )  # fmt: skip
     phases = _phases(q.device, q.dtype)
     return _rows(made, 64), TensorDescriptor(phases, list(phases.shape), [64, 1], [rows, 64]), phases
+
+
+def _padded(table: Tensor) -> int:
+    """Distances, as products of tiles want them."""
+    return 1 << max(4, (len(table) - 1).bit_length())
 
 
 @functools.cache

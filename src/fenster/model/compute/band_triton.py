@@ -7,7 +7,7 @@ tile of each program).
 The relative term q_i · r_{i-j} is a product here. With the vectors r as sums of waves of the distance, of a period
 that no window exceeds, r_d = Σ_f a_f cos(ωf d) + b_f sin(ωf d), cos and sin of i - j come apart into those of i and
 of j: queries' amplitudes q_i · a_f, q_i · b_f are turned by the query's place (`_turned`), and multiplied with the
-waves at the keys' places. Places count from wherever a tile likes, so all tiles share one small table of waves.
+waves at the keys' places. Places count from the tile's first query, so all tiles share one small table of waves.
 
 Sums are float32. Nothing is accumulated with atomics: the table's gradient goes to one slot a program.
 """
@@ -44,12 +44,32 @@ def amplitudes(TABLE, TRANSFORM, OUT, distances, H, D: tl.constexpr, RP: tl.cons
 
 
 @triton.jit
+def vectors(
+    SHARES, TRANSFORM, OUT, shares, distances, H,
+    D: tl.constexpr, RP: tl.constexpr, SOME: tl.constexpr, COLUMNS: tl.constexpr,
+):  # fmt: skip
+    """The opposite way, for gradients: [shares, 64, H, D] summed to [distances, H, D]; COLUMNS of one head."""
+    columns = tl.program_id(0) * D + tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
+    wave, distance, number = tl.arange(0, 64), tl.arange(0, RP), tl.arange(0, SOME)
+    total = tl.zeros([64, COLUMNS], tl.float32)
+    for first in range(0, shares, SOME):
+        rows = (first + number)[:, None] * 64 + wave[None, :]  # [SOME, 64]
+        places = SHARES + tl.cast(rows, tl.int64)[:, :, None] * (H * D) + columns[None, None, :]
+        total += tl.sum(tl.load(places, mask=(first + number < shares)[:, None, None], other=0.0), 0)
+    real = distance < distances
+    transform = tl.load(TRANSFORM + wave[:, None] * distances + distance[None, :], mask=real[None, :], other=0.0)
+    found = tl.dot(tl.trans(transform), total, input_precision="tf32x3")
+    tl.store(OUT + distance[:, None] * (H * D) + columns[None, :], found, mask=real[:, None])
+
+
+@triton.jit
 def forward(
-    Q, K, V, R, WAVES, PHASE, FIRST, LAST, OUT, LSE,
+    Q, K, V, R, WAVES, PHASE, FIRST, LAST, OUT, LSE, AHEAD,
     T, scale, H, blocks, programs,
     D: tl.constexpr, W: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, RELATIVE: tl.constexpr,
 ):  # fmt: skip
-    """BN keys from W before the first of BM queries on. OUT [T, H, D] is dense."""
+    """BN keys from W before the first of BM queries on. OUT [T, H, D] is dense, and so is AHEAD [T, H, 64], the
+    queries' amplitudes at their places in blocks of BM, which the backward pass takes."""
     program, head = tl.program_id(0), tl.program_id(1)
     columns = head * D + tl.arange(0, D)[None, :]
     if RELATIVE:
@@ -66,6 +86,8 @@ def forward(
         if RELATIVE:  # before the logits: fewer numbers live at once
             own = tl.load(PHASE + tl.arange(0, BM)[:, None] * 64 + tl.arange(0, 64)[None, :])
             ahead = _turned(tl.dot(q, tl.trans(table)), own, BM).to(q.dtype)
+            places = tl.cast(m, tl.int64)[:, None] * (H * 64) + (head * 64 + tl.arange(0, 64)[None, :])
+            tl.store(AHEAD + places, ahead, mask=(m < T)[:, None])
         logits = tl.dot(q, tl.trans(k))  # [BM, BN]
         if RELATIVE:
             logits = tl.dot(ahead, tl.trans(waves), logits)
@@ -84,7 +106,7 @@ def forward(
 
 @triton.jit
 def backward(
-    Q, K, V, R, WAVES, PHASE, OUT, DOUT, FIRST, LAST, LSE, DQ, DK, DV, DR,
+    Q, K, V, R, WAVES, PHASE, AHEAD, OUT, DOUT, FIRST, LAST, LSE, DQ, DK, DV, DR,
     T, scale, H, blocks, each,
     D: tl.constexpr, W: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, RELATIVE: tl.constexpr,
     STAGES: tl.constexpr,
@@ -101,7 +123,7 @@ def backward(
     columns = head * D + tl.arange(0, D)[None, :]
     if RELATIVE:
         table = R.load([0, head * D])  # [64, D]
-        own = tl.load(PHASE + tl.arange(0, BM)[:, None] * 64 + tl.arange(0, 64)[None, :])
+        dterm = tl.zeros([BM, 64], tl.float32)
         dtable = tl.zeros([64, D], tl.float32)
     dq = tl.zeros([BM, D], tl.float32)
     dk = tl.zeros([BN, D], tl.float32)
@@ -121,34 +143,35 @@ def backward(
         lse = tl.load(LSE + head * T + m, mask=real, other=0.0)
         q = Q.load([m0, head * D])
         k = K.load([n0, head * D])
-        if RELATIVE:
-            ahead = _turned(tl.dot(q, tl.trans(table)), own, BM).to(q.dtype)
         logits = tl.dot(q, tl.trans(k))  # [BM, BN]
         if RELATIVE:
+            ahead = AHEAD.load([m0, head * 64])
             waves = WAVES.load([part * BN + (PERIOD - W), 0])  # [BN, 64]
             logits = tl.dot(ahead, tl.trans(waves), logits)
         seen = (n[None, :] >= first[:, None]) & (n[None, :] <= last[:, None])
         p = tl.where(seen, tl.exp2(logits * (scale * 1.4426950408889634) - lse[:, None]), 0.0)
         dout = DOUT.load([m0, head * D])
         dv = tl.dot(tl.trans(p.to(q.dtype)), dout, tl.where(part == 0, dv, 0.0))
-        keys = tl.cast(n0, tl.int64) * (H * D) + (tl.arange(0, BN)[:, None] * (H * D) + columns)
-        end = tl.where((part < parts - 1) | (block == blocks - 1), T, 0)
-        finished = ((n >= 0) & (n < end))[:, None]
-        tl.store(DV + keys, dv.to(q.dtype), mask=finished)
         delta = tl.sum(OUT.load([m0, head * D]).to(tl.float32) * dout.to(tl.float32), 1)
         v = V.load([n0, head * D])
         ds = (p * (tl.dot(dout, tl.trans(v)) - delta[:, None]) * scale).to(q.dtype)
         dk = tl.dot(tl.trans(ds), q, tl.where(part == 0, dk, 0.0))
-        tl.store(DK + keys, dk.to(q.dtype), mask=finished)
+        if (part < parts - 1) | (block == blocks - 1):  # nobody goes on with these keys
+            keys = tl.cast(n0, tl.int64) * (H * D) + (tl.arange(0, BN)[:, None] * (H * D) + columns)
+            there = ((n >= 0) & (n < T))[:, None]
+            tl.store(DV + keys, dv.to(q.dtype), mask=there)
+            tl.store(DK + keys, dk.to(q.dtype), mask=there)
         dq = tl.dot(ds, k, tl.where(part == 0, 0.0, dq))
         if RELATIVE:
-            dterm = _turned(tl.dot(ds, waves), own, BM)
-            dterm = tl.where(step >= parts, dterm, 0.0).to(q.dtype)  # [BM, 64]
-            dq = tl.dot(dterm, table, dq)
-            dtable = tl.dot(tl.trans(dterm), q, dtable)
-        end = tl.where((part == parts - 1) & (step >= parts), T, 0)
-        queries = tl.cast(m0, tl.int64) * (H * D) + (tl.arange(0, BM)[:, None] * (H * D) + columns)
-        tl.store(DQ + queries, dq.to(q.dtype), mask=(real & (m < end))[:, None])
+            dterm = tl.dot(ds, waves, tl.where(part == 0, 0.0, dterm))  # [BM, 64]
+        if (part == parts - 1) & (step >= parts):
+            if RELATIVE:
+                own = tl.load(PHASE + tl.arange(0, BM)[:, None] * 64 + tl.arange(0, 64)[None, :])
+                turned = _turned(dterm, own, BM).to(q.dtype)
+                dq = tl.dot(turned, table, dq)
+                dtable = tl.dot(tl.trans(turned), q, dtable)
+            queries = tl.cast(m0, tl.int64) * (H * D) + (tl.arange(0, BM)[:, None] * (H * D) + columns)
+            tl.store(DQ + queries, dq.to(q.dtype), mask=real[:, None])
     if RELATIVE:
         wave = tl.arange(0, 64)[:, None]
         tl.store(DR + (tl.cast(program, tl.int64) * 64 + wave) * (H * D) + columns, dtable)

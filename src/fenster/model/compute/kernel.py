@@ -136,10 +136,10 @@ def _forward(
     query_last: Tensor | None,
     window: int,
     after: int,
-) -> tuple[Tensor, Tensor]:
-    """(context [T, H, D], log2 of the softmax mass [H, T]). `after` is -1 in cross-attention, else how many keys
-    behind its own place a query sees. `query_first` and `query_last` serve the backward pass."""
-    if _narrow(q, k, v, table, window, after):
+) -> tuple[Tensor, Tensor, Tensor]:
+    """(context [T, H, D], log2 of the softmax mass [H, T], what `band` keeps). `after` is -1 in cross-attention, else
+    how many keys behind its own place a query sees. `query_first` and `query_last` serve the backward pass."""
+    if band.fits(q, window, after, table is not None):
         return band.forward(q, k, v, table, first, last, window)
     tokens, heads, size = q.shape
     q, k, v = _dense(q), _dense(k), _dense(v)
@@ -151,11 +151,13 @@ def _forward(
         *_strides(q, k, v, table, out), tokens, len(k), window, size**-0.5,
         **_constants(q, window, tile, table),
     )  # fmt: skip
-    return out, lse
+    return out, lse, q.new_empty(0)
 
 
-def _shapes(q: Tensor, *_: object) -> tuple[Tensor, Tensor]:
-    return q.new_empty(q.shape), q.new_empty((q.shape[1], q.shape[0]), dtype=torch.float32)
+def _shapes(q: Tensor, k: Tensor, v: Tensor, table: Tensor | None, *rest: Any) -> tuple[Tensor, Tensor, Tensor]:
+    window, after = rest[-2:]
+    kept = band.ahead_shape(q, table) if band.fits(q, window, after, table is not None) else (0,)
+    return q.new_empty(q.shape), q.new_empty((q.shape[1], q.shape[0]), dtype=torch.float32), q.new_empty(kept)
 
 
 def _backward(
@@ -170,12 +172,13 @@ def _backward(
     query_last: Tensor | None,
     out: Tensor,
     lse: Tensor,
+    ahead: Tensor,
     window: int,
     after: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(dq, dk, dv, dtable); dtable is empty without a table."""
-    if _narrow(q, k, v, table, window, after):
-        return band.backward(dout, q, k, v, table, first, last, out, lse, window)
+    if band.fits(q, window, after, table is not None):
+        return band.backward(dout, q, k, v, table, first, last, out, lse, ahead, window)
     tokens, heads, size = q.shape
     q, k, v, dout = _dense(q), _dense(k), _dense(v), _dense(dout)
     tiles = _tiles(q, table is not None)
@@ -206,11 +209,6 @@ def _backward(
     return dq, dk, dv, dtable
 
 
-def _narrow(q: Tensor, k: Tensor, v: Tensor, table: Tensor | None, window: int, after: int) -> bool:
-    """Whether this is for `band`, which is faster where it can."""
-    return band.fits(q, window, after, table is not None) and band.readable(k) and band.readable(v)
-
-
 def _backward_shapes(
     dout: Tensor, q: Tensor, k: Tensor, v: Tensor, table: Tensor | None, *_: object
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -218,13 +216,13 @@ def _backward_shapes(
     return q.new_empty(q.shape), k.new_empty(k.shape), v.new_empty(v.shape), dtable
 
 
-def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
     *tensors, ctx.window, ctx.after = inputs
     ctx.save_for_backward(*tensors, *output)
-    ctx.mark_non_differentiable(output[1])
+    ctx.mark_non_differentiable(*output[1:])
 
 
-def _differentiate(ctx: Any, backward: Run, dout: Tensor, _: Tensor | None) -> tuple[Tensor | None, ...]:
+def _differentiate(ctx: Any, backward: Run, dout: Tensor, *_: Tensor | None) -> tuple[Tensor | None, ...]:
     q, k, v, table, *rest = ctx.saved_tensors
     dq, dk, dv, dtable = backward(dout, q, k, v, table, *rest, ctx.window, ctx.after)
     return dq, dk, dv, None if table is None else dtable, None, None, None, None, None, None
