@@ -42,28 +42,34 @@ def fits(q: Tensor, window: int, after: int, relative: bool) -> bool:
     return after >= 0 and small and usual and _able(q.device)
 
 
-def ahead_shape(q: Tensor, table: Tensor | None) -> tuple[int, ...]:
-    """Of what the forward pass keeps for the backward pass, beside what it returns."""
-    return (0,) if table is None else (*q.shape[:2], 64)
+def kept_shapes(q: Tensor, table: Tensor | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Of what the forward pass keeps of the relative term for the backward pass: queries' amplitudes at their places
+    [T, H, 64], and the table's [64, H, D]."""
+    tokens, heads, size = q.shape
+    return ((0,), (0,)) if table is None else ((tokens, heads, 64), (64, heads, size))
 
 
 def forward(
     q: Tensor, k: Tensor, v: Tensor, table: Tensor | None, first: Tensor, last: Tensor, window: int
-) -> tuple[Tensor, Tensor, Tensor]:
-    """(context [T, H, D], log2 of the softmax mass [H, T], `ahead`); `table` [2 * window + 1, H, D]."""
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """(context [T, H, D], log2 of the softmax mass [H, T], what is kept); `table` [2 * window + 1, H, D]."""
     tokens, heads, size = q.shape
     q, k, v = _readable(q), _readable(k), _readable(v)
     out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
     lse = torch.empty((heads, tokens), dtype=torch.float32, device=q.device)
-    ahead = torch.empty(ahead_shape(q, table), dtype=q.dtype, device=q.device)
+    ahead, amplitudes = (torch.empty(shape, dtype=q.dtype, device=q.device) for shape in kept_shapes(q, table))
+    if table is not None:
+        band_triton.amplitudes[(heads,)](
+            table.contiguous(), _transform(window, q.device), amplitudes, len(table), heads, D=size, RP=_padded(table)
+        )
     blocks = triton.cdiv(tokens, _QUERIES)
     count = min(blocks, programs(q.device, heads, 4))
     band_triton.forward[(count, heads)](
-        _rows(q, _QUERIES), _rows(k, _KEYS), _rows(v, _KEYS), *_terms(q, table, window, _KEYS), first, last,
+        _rows(q, _QUERIES), _rows(k, _KEYS), _rows(v, _KEYS), *_terms(q, amplitudes, _KEYS), first, last,
         out, lse, ahead, tokens, size**-0.5, heads, blocks, count,
         D=size, W=window, BM=_QUERIES, BN=_KEYS, RELATIVE=table is not None, num_warps=4, num_stages=1, maxnreg=128,
     )  # fmt: skip
-    return out, lse, ahead
+    return out, lse, ahead, amplitudes
 
 
 def backward(
@@ -77,6 +83,7 @@ def backward(
     out: Tensor,
     lse: Tensor,
     ahead: Tensor,
+    amplitudes: Tensor,
     window: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(dq, dk, dv, dtable); dtable is empty without a table."""
@@ -87,10 +94,10 @@ def backward(
     each = triton.cdiv(blocks, programs(q.device, heads, _WALK.programs))
     count = triton.cdiv(blocks, each)
     shares = torch.empty((count if table is not None else 0, 64, heads, size), dtype=torch.float32, device=q.device)
-    amplitudes, waves, phases = _terms(q, table, window, _WALK.keys)
     by_query, by_key = (functools.partial(_rows, rows=rows) for rows in (_WALK.queries, _WALK.keys))
     band_triton.backward[(count, heads)](
-        by_query(q), by_key(k), by_key(v), amplitudes, waves, phases, None if table is None else by_query(ahead),
+        by_query(q), by_key(k), by_key(v), *_terms(q, amplitudes, _WALK.keys),
+        None if table is None else by_query(ahead),
         by_query(out), by_query(dout), first, last, lse,
         dq, dk, dv, shares, tokens, size**-0.5, heads, blocks, each,
         D=size, W=window, BM=_WALK.queries, BN=_WALK.keys, RELATIVE=table is not None, STAGES=_WALK.stages,
@@ -134,20 +141,13 @@ def _rows(x: Tensor, rows: int) -> TensorDescriptor:
 
 
 def _terms(
-    q: Tensor, table: Tensor | None, window: int, rows: int
+    q: Tensor, amplitudes: Tensor, rows: int
 ) -> tuple[TensorDescriptor | None, TensorDescriptor | None, Tensor | None]:
-    """What kernels take of relative vectors: their amplitudes, and waves, `rows` places at a time and at any."""
-    if table is None:
+    """What kernels take of the relative term: amplitudes, and waves, `rows` places at a time and at any."""
+    if not len(amplitudes):
         return None, None, None
-    heads, size = table.shape[1:]
-    made = torch.empty((64, heads, size), dtype=q.dtype, device=q.device)
-    dense = table.contiguous()
-    band_triton.amplitudes[(heads,)](
-        dense, _transform(window, q.device), made, len(table), heads,
-        D=size, RP=_padded(table),
-    )  # fmt: skip
     phases = _phases(q.device, q.dtype)
-    return _rows(made, 64), TensorDescriptor(phases, list(phases.shape), [64, 1], [rows, 64]), phases
+    return _rows(amplitudes, 64), TensorDescriptor(phases, list(phases.shape), [64, 1], [rows, 64]), phases
 
 
 def _padded(table: Tensor) -> int:

@@ -136,9 +136,9 @@ def _forward(
     query_last: Tensor | None,
     window: int,
     after: int,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """(context [T, H, D], log2 of the softmax mass [H, T], what `band` keeps). `after` is -1 in cross-attention, else
-    how many keys behind its own place a query sees. `query_first` and `query_last` serve the backward pass."""
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """(context [T, H, D], log2 of the softmax mass [H, T], two that `band` keeps). `after` is -1 in cross-attention,
+    else how many keys behind its own place a query sees. `query_first` and `query_last` serve the backward pass."""
     if band.fits(q, window, after, table is not None):
         return band.forward(q, k, v, table, first, last, window)
     tokens, heads, size = q.shape
@@ -151,13 +151,14 @@ def _forward(
         *_strides(q, k, v, table, out), tokens, len(k), window, size**-0.5,
         **_constants(q, window, tile, table),
     )  # fmt: skip
-    return out, lse, q.new_empty(0)
+    return out, lse, q.new_empty(0), q.new_empty(0)
 
 
-def _shapes(q: Tensor, k: Tensor, v: Tensor, table: Tensor | None, *rest: Any) -> tuple[Tensor, Tensor, Tensor]:
+def _shapes(q: Tensor, k: Tensor, v: Tensor, table: Tensor | None, *rest: Any) -> tuple[Tensor, ...]:
     window, after = rest[-2:]
-    kept = band.ahead_shape(q, table) if band.fits(q, window, after, table is not None) else (0,)
-    return q.new_empty(q.shape), q.new_empty((q.shape[1], q.shape[0]), dtype=torch.float32), q.new_empty(kept)
+    kept = band.kept_shapes(q, table if band.fits(q, window, after, table is not None) else None)
+    lse = q.new_empty((q.shape[1], q.shape[0]), dtype=torch.float32)
+    return q.new_empty(q.shape), lse, *(q.new_empty(shape) for shape in kept)
 
 
 def _backward(
@@ -173,12 +174,13 @@ def _backward(
     out: Tensor,
     lse: Tensor,
     ahead: Tensor,
+    amplitudes: Tensor,
     window: int,
     after: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(dq, dk, dv, dtable); dtable is empty without a table."""
     if band.fits(q, window, after, table is not None):
-        return band.backward(dout, q, k, v, table, first, last, out, lse, ahead, window)
+        return band.backward(dout, q, k, v, table, first, last, out, lse, ahead, amplitudes, window)
     tokens, heads, size = q.shape
     q, k, v, dout = _dense(q), _dense(k), _dense(v), _dense(dout)
     tiles = _tiles(q, table is not None)
@@ -216,7 +218,7 @@ def _backward_shapes(
     return q.new_empty(q.shape), k.new_empty(k.shape), v.new_empty(v.shape), dtable
 
 
-def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
+def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
     *tensors, ctx.window, ctx.after = inputs
     ctx.save_for_backward(*tensors, *output)
     ctx.mark_non_differentiable(*output[1:])
