@@ -18,16 +18,19 @@ import torch
 import yaml
 from safetensors.torch import load_file
 
+from fenster.config import TokenizerConfig
 from fenster.errors import ConfigError, FensterError, InputError
-from fenster.model.saved import load_model
+from fenster.model.saved import load_model, save_model
+from fenster.model.transformer import Transformer
 from fenster.shards import Prepared
+from fenster.tokenize import learn
 from fenster.train import checkpoint
 from fenster.train.engine import Engine
 from fenster.train.folder import RunFolder
 from fenster.train.loop import train
 from fenster.train.models import average
 from fenster.train.signals import catching
-from tests.train.conftest import make
+from tests.train.conftest import TINY, make
 
 TIMES = ("seconds", "tokens_per_second")
 
@@ -301,6 +304,48 @@ def test_checkpointing_changes_no_number(settings: dict[str, Any], tmp_path: Pat
     train(make(settings))
     train(make(settings, output=tmp_path / "again", checkpointing=what))
     assert_same_run(settings["output"], tmp_path / "again")
+
+
+def test_a_run_may_begin_with_another_model(
+    settings: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sentence = {**TINY, "positions": "sinusoidal", "attention": {"kind": "full"}}
+    first = train(make(settings, output=tmp_path / "first", model=sentence, card={"licence": "CC0"}))
+    model = {**sentence, "attention": {"kind": "lst"}, "decoder_layers": 2}
+    changes = {"model": model, "initial": tmp_path / "first" / "model", "optimizer": {"warmup": 10, "rate": 1e-6}}
+    capsys.readouterr()
+    train(make(settings, **changes, stop={"updates": 6}))
+    told = " ".join(capsys.readouterr().err.split())
+    assert "beginning with the weights of" in told and "start anew (decoder.1" in told
+    saved = load_model(settings["output"] / "model")
+    assert torch.allclose(
+        saved.model.embedding.weight, load_model(changes["initial"]).model.embedding.weight, atol=1e-4
+    )
+    initial = saved.description.training["initial"]
+    assert initial["system"] == "concat 1000 tok." and initial["licence"] == "CC0"
+    assert "initial" not in saved.description.training["config"], "a folder of this machine"
+    assert "began with the weights of another model" in (settings["output"] / "model" / "README.md").read_text()
+    first.folder.rename(tmp_path / "moved")  # a run that goes on does not need it
+    train(make(settings, **changes, stop={"updates": 12}))
+    again = load_model(settings["output"] / "model").description.training
+    assert again["update"] > 6 and again["initial"] == initial
+
+
+def test_a_model_that_does_not_fit_is_refused(settings: dict[str, Any], tmp_path: Path) -> None:
+    train(make(settings, output=tmp_path / "first"))
+    there = tmp_path / "first" / "model"
+    with pytest.raises(ConfigError, match=r"does not fit this model: .* is .* there and .* here"):
+        train(make(settings, initial=there, model={**TINY, "ffn": 128}))
+    with pytest.raises(InputError, match="not a model folder"):
+        train(make(settings, initial=tmp_path))
+    other = learn([f"other words {number}" for number in range(200)], TokenizerConfig(vocab_size=300))
+    saved = load_model(there)
+    small = Transformer(saved.description.model, len(other))
+    save_model(
+        there, saved.description.model_copy(update={"vocab_size": len(other)}), small.state_dict(), other, "a card"
+    )
+    with pytest.raises(InputError, match="its tokenizer is not that of the data"):
+        train(make(settings, initial=there))
 
 
 def test_configs_are_saved_as_they_can_be_read(settings: dict[str, Any]) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 
 def start(layer: nn.Linear | nn.Embedding, width: int) -> None:
@@ -19,3 +21,40 @@ def start(layer: nn.Linear | nn.Embedding, width: int) -> None:
             layer.bias.zero_()
         elif layer.padding_idx is not None:
             layer.weight[layer.padding_idx].zero_()
+
+
+def take_over(model: nn.Module, weights: Mapping[str, Tensor]) -> tuple[list[str], list[str]]:
+    """Begin with another model's weights: (those that it does not have and that stay as they are, those of its own
+    that have no place here). A weight that fits in no way is a ValueError.
+
+    Attention may differ. An output map for several contexts side by side takes over one for a single context in equal
+    shares, so that sequences of one sentence, where LST's contexts are the same, are mapped as before; and the other
+    way round their sum. Of relative vectors the distances that both have are taken.
+    """
+    own = model.state_dict()  # the model's own tensors, not copies
+    for name in own.keys() & weights.keys():
+        fitted = _fitted(own[name], weights[name])
+        if fitted is None:
+            raise ValueError(f"{name} is {list(weights[name].shape)} there and {list(own[name].shape)} here")
+        own[name].copy_(fitted)
+    return sorted(own.keys() - weights.keys()), sorted(weights.keys() - own.keys())
+
+
+def _fitted(own: Tensor, other: Tensor) -> Tensor | None:
+    """`other` in the shape of `own`, if there is a way."""
+    if own.shape == other.shape:
+        return other
+    if own.dim() == 2 and len(own) == len(other):  # maps of contexts side by side
+        wide, narrow = max(own.shape[1], other.shape[1]), min(own.shape[1], other.shape[1])
+        if wide % narrow == 0 and narrow == len(own):
+            if own.shape[1] == wide:
+                return other.repeat(1, wide // narrow) / (wide // narrow)
+            return other.view(len(other), -1, narrow).sum(1)
+    if own.dim() == 3 and own.shape[1:] == other.shape[1:]:  # vectors by distance, the middle one for 0
+        extra = (len(own) - len(other)) // 2
+        if extra < 0:
+            return other[-extra:extra]
+        joined = own.clone()
+        joined[extra : len(own) - extra] = other
+        return joined
+    return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fenster.model.saved import Description
 
 
@@ -43,6 +45,7 @@ def card(description: Description, note: str | None) -> str:
         "",
         "## Training",
         "",
+        *_beginning(training.get("initial")),
         f"- weights of update {training['update']:,}, chosen as: {training['chosen']}",
         f"- validation perplexity {training['valid_perplexity']:.4f} a BPE token, end symbols included; "
         f"{training['valid_perplexity_inside']:.4f} without them",
@@ -58,6 +61,17 @@ def card(description: Description, note: str | None) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _beginning(initial: dict[str, Any] | None) -> list[str]:
+    """The model that training began with, and whose data is in the weights too."""
+    if initial is None:
+        return []
+    sources = [path for each in (initial["data"] or {}).get("inputs", []) for path in each["paths"]]
+    return [
+        f"- began with the weights of another model ({initial['system']}, licence "
+        f"{initial['licence'] or 'not stated'}), trained on: {', '.join(sources) or 'not known'}"
+    ]
 
 
 def _context(description: Description) -> str:

@@ -17,6 +17,7 @@ from fenster.config import Config
 from fenster.corpus.files import atomic_folder
 from fenster.errors import InputError
 from fenster.model.saved import write_tensors
+from fenster.train.beginning import Beginning
 from fenster.train.engine import Engine
 
 FORMAT_VERSION = 1
@@ -53,6 +54,8 @@ class State(Config):
     config: dict[str, Any]
     fingerprint: str
     """Of the prepared data."""
+    beginning: Beginning | None = None
+    """The model that the run began with, if it did not start anew."""
 
 
 def save(folder: Path, state: State, engine: Engine, keep: int) -> None:

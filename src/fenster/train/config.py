@@ -110,6 +110,9 @@ class TrainConfig(Config):
     context: ContextConfig = SentenceContext()
     """What a training example is: a sentence, some sentences, or a document."""
     model: ModelConfig = ModelConfig()
+    initial: Path | None = None
+    """A model folder whose weights training begins with: fine-tuning, or a document-level system that begins with a
+    sentence-level one. Its tokenizer must be the data's."""
     batch: BatchConfig = BatchConfig()
     optimizer: OptimizerConfig = OptimizerConfig()
     stop: StopConfig = StopConfig()

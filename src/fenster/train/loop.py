@@ -24,6 +24,7 @@ from fenster.model.transformer import Transformer
 from fenster.sampler import Sampler
 from fenster.shards import Prepared
 from fenster.train import checkpoint
+from fenster.train.beginning import Beginning, begin_with
 from fenster.train.checkpoint import Progress, State
 from fenster.train.config import FREE, TrainConfig, differences
 from fenster.train.engine import Engine
@@ -73,11 +74,17 @@ class Run:
         torch.manual_seed(config.seed)
         manifest = self.data.manifest
         model = Transformer(config.model, manifest.vocab_size, manifest.train_ratio.macro).to(world.device)
+        self._beginning: Beginning | None = None
+        self._begun = ""
+        if resume is not None:
+            self._beginning = resume[1].beginning
+        elif config.initial is not None:
+            self._beginning, self._begun = begin_with(model, config, self.data)
         model.train()
         self.engine = Engine(model, config, world)
         self.sampler = Sampler(ExampleIndex.build(self.data.split("train"), config.context), config.batch)
         self.validator = Validator(self.data.split(config.valid.split), config.context, config.valid.tokens, world)
-        self.models = Models(config, folder, self.data, self.engine)
+        self.models = Models(config, folder, self.data, self.engine, self._beginning)
         self.progress = Progress()
         if resume is not None:
             place, state = resume
@@ -156,6 +163,8 @@ class Run:
             self.journal.say(
                 f"{self.sampler.oversize:,} examples are longer than batch.tokens: a batch of its own each"
             )
+        if self._begun:
+            self.journal.say(self._begun)
         text = f"from update {progress.update:,}" if progress.update else "from the beginning"
         self.journal.write({"kind": "start", "update": progress.update, "text": f"{text}, into {self.folder.path}"})
 
@@ -302,6 +311,7 @@ class Run:
             progress=self.progress,
             config=config,
             fingerprint=self.data.manifest.fingerprint,
+            beginning=self._beginning,
         )
         checkpoint.save(self.folder.checkpoints, state, self.engine, self.config.checkpoint.keep)
         self._saved = time.monotonic()

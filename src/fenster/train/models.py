@@ -14,6 +14,7 @@ from torch import Tensor
 from fenster.corpus.files import atomic_path
 from fenster.model.saved import Description, save_model, write_tensors
 from fenster.shards import Prepared
+from fenster.train.beginning import Beginning
 from fenster.train.card import card
 from fenster.train.checkpoint import Progress
 from fenster.train.config import TrainConfig
@@ -27,8 +28,11 @@ Weights = dict[str, Tensor]
 
 
 class Models:
-    def __init__(self, config: TrainConfig, folder: RunFolder, data: Prepared, engine: Engine) -> None:
+    def __init__(
+        self, config: TrainConfig, folder: RunFolder, data: Prepared, engine: Engine, beginning: Beginning | None
+    ) -> None:
         self._config, self._folder, self._data, self._engine = config, folder, data, engine
+        self._beginning = beginning
 
     def validated_weights(self) -> Weights:
         """The moving average where there is one, else the weights as they are."""
@@ -139,8 +143,10 @@ class Models:
             # Without folders of this machine: a model is passed on, its run is not.
             "data": {key: value for key, value in self.data_record().items() if key != "folder"},
             "versions": versions(),
-            "config": config.model_dump(mode="json", exclude={"data", "output"}),
+            "config": config.model_dump(mode="json", exclude={"data", "output", "initial"}),
         }
+        if self._beginning is not None:
+            training["initial"] = self._beginning.model_dump(mode="json")
         description = Description(
             model=config.model,
             vocab_size=manifest.vocab_size,
