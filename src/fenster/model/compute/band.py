@@ -55,7 +55,7 @@ def forward(
     """(context [T, H, D], log2 of the softmax mass [H, T], what is kept); `table` [2 * window + 1, H, D]."""
     tokens, heads, size = q.shape
     q, k, v = _readable(q), _readable(k), _readable(v)
-    out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
+    out = torch.empty_like(q, memory_format=torch.contiguous_format)
     lse = torch.empty((heads, tokens), dtype=torch.float32, device=q.device)
     ahead, amplitudes = (torch.empty(shape, dtype=q.dtype, device=q.device) for shape in kept_shapes(q, table))
     if table is not None:
@@ -89,7 +89,7 @@ def backward(
     """(dq, dk, dv, dtable); dtable is empty without a table."""
     tokens, heads, size = q.shape
     q, k, v, dout = _readable(q), _readable(k), _readable(v), _readable(dout)
-    dq, dk, dv = (torch.empty(q.shape, dtype=q.dtype, device=q.device) for _ in range(3))
+    dq, dk, dv = (torch.empty_like(x, memory_format=torch.contiguous_format) for x in (q, k, v))
     blocks = triton.cdiv(tokens, _WALK.queries)
     each = triton.cdiv(blocks, programs(q.device, heads, _WALK.programs))
     count = triton.cdiv(blocks, each)
@@ -146,8 +146,7 @@ def _terms(
     """What kernels take of the relative term: amplitudes, and waves, `rows` places at a time and at any."""
     if not len(amplitudes):
         return None, None, None
-    phases = _phases(q.device, q.dtype)
-    return _rows(amplitudes, 64), TensorDescriptor(phases, list(phases.shape), [64, 1], [rows, 64]), phases
+    return _rows(amplitudes, 64), _waves(q.device, q.dtype, rows), _phases(q.device, q.dtype)
 
 
 def _padded(table: Tensor) -> int:
@@ -162,6 +161,13 @@ def _phases(device: torch.device, dtype: torch.dtype) -> Tensor:
     wave = torch.arange(32, dtype=torch.float64)
     angle = place[:, None] * wave * (2 * math.pi / _PERIOD)
     return torch.stack([angle.cos(), angle.sin()], -1).flatten(1).to(device, dtype)
+
+
+@functools.cache
+def _waves(device: torch.device, dtype: torch.dtype, rows: int) -> TensorDescriptor:
+    """The same to be read `rows` places at a time."""
+    phases = _phases(device, dtype)
+    return TensorDescriptor(phases, list(phases.shape), [64, 1], [rows, 64])
 
 
 @functools.cache
