@@ -6,6 +6,7 @@ import pytest
 import torch
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from torch._dynamo.backends.debugging import aot_eager
 
 pytest.importorskip("triton", reason="Triton is not installed")
 
@@ -13,7 +14,7 @@ from fenster.errors import FensterError
 from fenster.model import Packed, Transformer, preset
 from fenster.model.align import ALIGNMENTS
 from fenster.model.compute import Compute, band, choose
-from fenster.model.compute.kernel import available, kernel
+from fenster.model.compute.kernel import _attend, available, kernel
 from fenster.model.compute.reference import reference
 from fenster.model.loss import smoothed_loss
 from fenster.model.pattern import Pattern, Relative
@@ -200,6 +201,29 @@ def test_under_torch_compile() -> None:
         results.append([out, *torch.autograd.grad(out.sum(), leaves)])
     for a, b in zip(*results, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_one_compilation_serves_all_lengths() -> None:
+    """In half precision, where `band` may compute it, as in training."""
+    compiled = []
+
+    def backend(graph: Any, inputs: Any) -> Any:
+        compiled.append(graph)
+        return aot_eager(graph, inputs)
+
+    def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *rest: torch.Tensor) -> torch.Tensor:
+        table, first, last = rest
+        out: torch.Tensor = _attend(2 * q, k, v, table, first, last, None, None, 6, 0)[0]
+        return out.tanh()
+
+    run = torch.compile(attend, fullgraph=True, dynamic=True, backend=backend)
+    for length in (40, 50, 130):
+        side = Packed.of_sentences([[length]], DEVICE)
+        pattern = Pattern(side, side, causal=True, window=6)
+        leaves = [x.to(torch.float16).requires_grad_() for x in draw(pattern, True)]
+        run(*leaves, *pattern.interval32).sum().backward()
+        assert all(x.grad is not None for x in leaves)
+    assert len(compiled) == 1
 
 
 def test_a_whole_model_runs_on_it() -> None:

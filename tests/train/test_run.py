@@ -316,7 +316,7 @@ def test_a_run_may_begin_with_another_model(
     capsys.readouterr()
     train(make(settings, **changes, stop={"updates": 6}))
     told = " ".join(capsys.readouterr().err.split())
-    assert "beginning with the weights of" in told and "start anew (decoder.1" in told
+    assert "beginning with the weights of" in told and "start anew, at least in part (decoder.1" in told
     saved = load_model(settings["output"] / "model")
     assert torch.allclose(
         saved.model.embedding.weight, load_model(changes["initial"]).model.embedding.weight, atol=1e-4
@@ -325,10 +325,17 @@ def test_a_run_may_begin_with_another_model(
     assert initial["system"] == "concat 1000 tok." and initial["licence"] == "CC0"
     assert "initial" not in saved.description.training["config"], "a folder of this machine"
     assert "began with the weights of another model" in (settings["output"] / "model" / "README.md").read_text()
+    assert [Path(name).name for name in initial["trained_on"]] == ["train.jsonl"]
     first.folder.rename(tmp_path / "moved")  # a run that goes on does not need it
-    train(make(settings, **changes, stop={"updates": 12}))
+    train(make(settings, **changes | {"initial": tmp_path / "elsewhere"}, stop={"updates": 12}))
     again = load_model(settings["output"] / "model").description.training
     assert again["update"] > 6 and again["initial"] == initial
+    with pytest.raises(ConfigError, match="initial: 'a model' -> None"):
+        train(make(settings, **changes | {"initial": None}, stop={"updates": 15}))
+    last = make(settings, model=model, initial=settings["output"] / "model", output=tmp_path / "third")
+    train(last)
+    told_twice = load_model(tmp_path / "third" / "model").description.training["initial"]["trained_on"]
+    assert told_twice == 2 * initial["trained_on"], "the first model's data is in the third one's weights"
 
 
 def test_a_model_that_does_not_fit_is_refused(settings: dict[str, Any], tmp_path: Path) -> None:
@@ -336,6 +343,10 @@ def test_a_model_that_does_not_fit_is_refused(settings: dict[str, Any], tmp_path
     there = tmp_path / "first" / "model"
     with pytest.raises(ConfigError, match=r"does not fit this model: .* is .* there and .* here"):
         train(make(settings, initial=there, model={**TINY, "ffn": 128}))
+    with pytest.raises(ConfigError, match="heads is 2 there and 4 here"):
+        train(make(settings, initial=there, model={**TINY, "heads": 4}))
+    with pytest.raises(ConfigError, match="norm is post there and pre here"):
+        train(make(settings, initial=there, model={**TINY, "norm": "pre"}))
     with pytest.raises(InputError, match="not a model folder"):
         train(make(settings, initial=tmp_path))
     other = learn([f"other words {number}" for number in range(200)], TokenizerConfig(vocab_size=300))
@@ -346,6 +357,13 @@ def test_a_model_that_does_not_fit_is_refused(settings: dict[str, Any], tmp_path
     )
     with pytest.raises(InputError, match="its tokenizer is not that of the data"):
         train(make(settings, initial=there))
+
+
+@pytest.mark.parametrize("said", [True, "on"])
+def test_switches_are_what_yaml_makes_of_them(settings: dict[str, Any], said: bool | str) -> None:
+    config = make(settings, compile=said, graphs=False, stop={"updates": 2, "patience": None})
+    assert (config.compile, config.graphs) == ("on", "off")
+    train(config)
 
 
 def test_configs_are_saved_as_they_can_be_read(settings: dict[str, Any]) -> None:

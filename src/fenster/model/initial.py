@@ -24,20 +24,23 @@ def start(layer: nn.Linear | nn.Embedding, width: int) -> None:
 
 
 def take_over(model: nn.Module, weights: Mapping[str, Tensor]) -> tuple[list[str], list[str]]:
-    """Begin with another model's weights: (those that it does not have and that stay as they are, those of its own
-    that have no place here). A weight that fits in no way is a ValueError.
+    """Begin with another model's weights: (those that it does not have, at least in part, and that stay as they are
+    there; those of its own that have no place here, at least in part). A weight that fits in no way is a ValueError.
 
     Attention may differ. An output map for several contexts side by side takes over one for a single context in equal
     shares, so that sequences of one sentence, where LST's contexts are the same, are mapped as before; and the other
     way round their sum. Of relative vectors the distances that both have are taken.
     """
     own = model.state_dict()  # the model's own tensors, not copies
+    fresh, left = list(own.keys() - weights.keys()), list(weights.keys() - own.keys())
     for name in own.keys() & weights.keys():
         fitted = _fitted(own[name], weights[name])
         if fitted is None:
             raise ValueError(f"{name} is {list(weights[name].shape)} there and {list(own[name].shape)} here")
+        if own[name].dim() == 3 and len(own[name]) != len(weights[name]):
+            (fresh if len(own[name]) > len(weights[name]) else left).append(name)
         own[name].copy_(fitted)
-    return sorted(own.keys() - weights.keys()), sorted(weights.keys() - own.keys())
+    return sorted(fresh), sorted(left)
 
 
 def _fitted(own: Tensor, other: Tensor) -> Tensor | None:

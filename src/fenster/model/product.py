@@ -30,4 +30,4 @@ def product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def _few(x: Tensor) -> bool:
-    return x.device.type == "cpu" and x.dim() == 2 and len(x) in _FEW and not torch.is_grad_enabled()
+    return not torch.is_grad_enabled() and x.device.type == "cpu" and x.dim() == 2 and len(x) in _FEW

@@ -6,6 +6,8 @@ from typing import Any
 
 from fenster.config import Config
 from fenster.errors import ConfigError, InputError
+from fenster.manifest import InputRecord
+from fenster.model.config import ModelConfig
 from fenster.model.initial import take_over
 from fenster.model.saved import load_model
 from fenster.model.transformer import Transformer
@@ -20,8 +22,8 @@ class Beginning(Config):
     licence: str | None
     sha256: dict[str, str]
     """Of its files of weights."""
-    data: dict[str, Any] | None
-    """What it was trained on, as its own folder says."""
+    trained_on: list[str]
+    """Names of files, as far as its folder tells, and of those that came before it."""
 
 
 def begin_with(model: Transformer, config: TrainConfig, data: Prepared) -> tuple[Beginning, str]:
@@ -36,24 +38,44 @@ def begin_with(model: Transformer, config: TrainConfig, data: Prepared) -> tuple
             fix=f"prepare the data with `tokenizer: {{model: {config.initial}/tokenizer.model}}`",
         )
     try:
+        _compare(description.model, config.model)
         fresh, left = take_over(model, saved.model.state_dict())
     except ValueError as error:
         raise ConfigError(
             f"initial: {config.initial} does not fit this model: {error}",
-            expected="the same width, heads and feed-forward size; attention, positions and layers may differ",
+            expected="the same width, heads, norm and feed-forward size; attention, positions and layers may differ",
         ) from None
     text = f"beginning with the weights of {config.initial} ({description.system})"
     if fresh:
-        text += f"; {len(fresh)} start anew ({_some(fresh)})"
+        text += f"; {len(fresh)} start anew, at least in part ({_some(fresh)})"
     if left:
-        text += f"; {len(left)} of its weights have no place here ({_some(left)})"
+        text += f"; {len(left)} of its own have no place here, at least in part ({_some(left)})"
     beginning = Beginning(
         system=description.system,
         licence=description.licence,
         sha256=description.sha256,
-        data=description.training.get("data"),
+        trained_on=_trained_on(description.training),
     )
     return beginning, text
+
+
+def _compare(theirs: ModelConfig, ours: ModelConfig) -> None:
+    """What shapes do not tell."""
+    for name in ("heads", "norm"):
+        there, here = getattr(theirs, name), getattr(ours, name)
+        if there != here:
+            raise ValueError(f"{name} is {there} there and {here} here")
+
+
+def _trained_on(training: dict[str, Any]) -> list[str]:
+    """Whoever made the model may have written anything there; what cannot be read is not known."""
+    try:
+        records = [InputRecord.model_validate(each) for each in training["data"]["inputs"]]
+        own = [path for record in records if record.split == "train" for path in record.paths]
+        before = training.get("initial")
+        return own + (Beginning.model_validate(before).trained_on if before else [])
+    except (KeyError, TypeError, ValueError):
+        return ["not known"]
 
 
 def _some(names: list[str]) -> str:

@@ -56,8 +56,8 @@ def card(description: Description, note: str | None) -> str:
         "",
         "## Limits",
         "",
-        "Trained on the data above and nothing else: expect other domains and languages to be translated badly. "
-        "Translations have not been checked by people.",
+        "Trained on the data named above and nothing else: expect other domains and languages to be translated "
+        "badly. Translations have not been checked by people.",
         "",
     ]
     return "\n".join(lines)
@@ -67,10 +67,9 @@ def _beginning(initial: dict[str, Any] | None) -> list[str]:
     """The model that training began with, and whose data is in the weights too."""
     if initial is None:
         return []
-    sources = [path for each in (initial["data"] or {}).get("inputs", []) for path in each["paths"]]
     return [
         f"- began with the weights of another model ({initial['system']}, licence "
-        f"{initial['licence'] or 'not stated'}), trained on: {', '.join(sources) or 'not known'}"
+        f"{initial['licence'] or 'not stated'}), trained on: {', '.join(initial['trained_on'])}"
     ]
 
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from fenster.config import Config
 from fenster.context import ContextConfig, SentenceContext
 from fenster.model.config import Checkpointing, ModelConfig
 from fenster.sampler import BatchConfig
 
-Switch = Literal["auto", "on", "off"]
+Switch = Annotated[
+    Literal["auto", "on", "off"],
+    BeforeValidator(lambda value: {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value),
+]
+"""YAML reads on and off as true and false."""
 Beta = Annotated[float, Field(ge=0, lt=1)]
 
 
@@ -147,7 +151,14 @@ class TrainConfig(Config):
 
 
 # What may change when a run goes on: nothing that its numbers depend on. Data is compared by content, not by path.
-FREE = ("data", "output", "stop", "checkpoint", "log", "card", "device")
+_FREE = ("data", "output", "stop", "checkpoint", "log", "card", "device")
+
+
+def binding(config: dict[str, Any]) -> dict[str, Any]:
+    """What a run that goes on must agree with. Where the weights came from that it began with no longer matters, only
+    that they came from a model."""
+    kept = {key: value for key, value in config.items() if key not in _FREE}
+    return kept | {"initial": None if kept.get("initial") is None else "a model"}
 
 
 def differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> list[str]:

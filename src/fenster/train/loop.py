@@ -26,7 +26,7 @@ from fenster.shards import Prepared
 from fenster.train import checkpoint
 from fenster.train.beginning import Beginning, begin_with
 from fenster.train.checkpoint import Progress, State
-from fenster.train.config import FREE, TrainConfig, differences
+from fenster.train.config import TrainConfig, binding, differences
 from fenster.train.engine import Engine
 from fenster.train.folder import RunFolder
 from fenster.train.inputs import Inputs
@@ -100,9 +100,7 @@ class Run:
         if not places:
             return None
         state = checkpoint.read_state(places[-1])
-        new = {key: value for key, value in self.config.model_dump(mode="json").items() if key not in FREE}
-        old = {key: value for key, value in state.config.items() if key not in FREE}
-        changed = differences(old, new)
+        changed = differences(binding(state.config), binding(self.config.model_dump(mode="json")))
         if changed:
             raise ConfigError(
                 "a run with other settings lies here:\n  " + "\n  ".join(changed),

@@ -38,7 +38,7 @@ _ROOM = 116 << 10  # bytes of shared memory that are enough
 def fits(q: Tensor, window: int, after: int, relative: bool) -> bool:
     """Whether self-attention of `q` [T, H, D] to `window` keys before and `after` behind can be computed here."""
     small = window + after <= min(_KEYS - _QUERIES, _WALK.keys) and (not relative or 2 * window + 1 <= _PERIOD)
-    usual = q.dtype != torch.float32 and q.shape[-1] <= 64 and len(q) > 0
+    usual = q.dtype != torch.float32 and q.shape[-1] <= 64 and q.shape[0] > 0  # len would fix a compiled length
     return after >= 0 and small and usual and _able(q.device)
 
 

@@ -1,7 +1,7 @@
 """Window attention as one fused GPU kernel: the torch side of `window_triton`.
 
-O(L) extra memory: the output, one log-sum a query and head, and the gradients; no copies of keys, no masks. Results
-do not depend on the run: there are no atomics.
+O(L) extra memory: the output, one log-sum a query and head, the gradients, and for `band` 64 numbers a query and
+head; no copies of keys, no masks. Results do not depend on the run: there are no atomics.
 
 On a CPU the same kernels run in Triton's interpreter when TRITON_INTERPRET=1 is set before they are imported;
 that is how tests without a GPU exercise them.
