@@ -26,3 +26,11 @@ def test_gradients_and_other_layers_go_the_usual_way() -> None:
     with torch.inference_mode():
         mapped(nn.Sequential(layer), x)
     assert len(heard) == 2
+
+
+def test_compiled_training_takes_any_number_of_rows() -> None:
+    layer = nn.Linear(12, 7)
+    run = torch.compile(lambda x: mapped(layer, x), fullgraph=True, dynamic=True, backend="aot_eager")
+    for rows in (3, 5, 20):
+        x = torch.randn(rows, 12)
+        torch.testing.assert_close(run(x), layer(x))
