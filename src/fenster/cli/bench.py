@@ -141,6 +141,7 @@ def attention(
     with bar("measuring", len(settings)) as advance:
         for setting, cell in bench_attention.run(settings):
             advance(1)
+            stderr.print(f"{setting.way}, {setting.length:,} tokens: {_cell(cell)}", highlight=False)
             if cell is not None:
                 found[setting.way, setting.length] = cell
     table = Table("computation", *(f"{length:,}" for length in lengths), "growth: time", "memory", box=None)
@@ -223,6 +224,7 @@ def memory(
             if cell is not None:
                 points[length] = (cell.seconds, cell.allocated)
                 text = f"{cell.allocated / 1e9:.2f} GB ({cell.reserved / 1e9:.2f}), {1000 * cell.seconds:,.0f} ms"
+            stderr.print(f"{system.name}, {length:,} tokens: {text}", highlight=False)
             cells.setdefault(system.name, []).append(text)
     for name, row in cells.items():
         points = found[name]

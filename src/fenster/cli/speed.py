@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fenster.errors import FensterError
-from fenster.progress import bar
+from fenster.progress import bar, console
 
 # Imports that bring torch stand inside the commands: the rest of the command line must not wait for it.
 
@@ -72,10 +72,12 @@ def train(
             advance(1)
             if cell is None:
                 table.add_row(f"{length:,}", system, "out of memory", "-", "-", "-")
+                console.print(f"{system}, length {length:,}: out of memory", highlight=False)
                 continue
             base.setdefault(length, cell.tokens_per_second)
             ratio = cell.tokens_per_second / base[length]
             row = (f"{cell.tokens_per_second:,.0f}", f"{ratio:.2f}", f"{cell.memory / 2**30:.2f} GiB")
+            console.print(f"{system}, length {length:,}: {row[0]} target tokens/s, {row[2]}", highlight=False)
             table.add_row(f"{length:,}", system, *row, f"{cell.first:.1f} s")
     Console(width=110).print(table)
     name = torch.cuda.get_device_name() if cuda else f"{torch.get_num_threads()} CPU threads"
