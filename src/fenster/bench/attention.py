@@ -28,7 +28,7 @@ from fenster.model.pattern import Pattern, Relative
 MEMORY_LIMIT = {"cpu": 12 << 30, "cuda": 60 << 30}  # bytes a cell may be expected to take before it is left out
 WAYS = {
     "cpu": ("reference", "dense", "gather", "block"),
-    "cuda": ("explicit", "dense", "gather", "block", "flex", "flex+relative", "kernel", "kernel, cross"),
+    "cuda": ("floor", "explicit", "dense", "gather", "block", "flex", "flex+relative", "kernel", "kernel, cross"),
 }
 
 
@@ -86,6 +86,8 @@ def _build(setting: Setting) -> Callable[[], object]:
     torch.manual_seed(0)
     device, dtype = setting.device, torch.float32 if setting.device == "cpu" else torch.bfloat16
     shape = (setting.length, setting.heads, setting.size)
+    if setting.way == "floor":
+        return _floor(shape, device, dtype)
     inputs = [torch.randn(shape, device=device, dtype=dtype, requires_grad=True) for _ in range(3)]
     direction = torch.randn(shape, device=device, dtype=dtype)
     cross = setting.way.endswith("cross")
@@ -98,6 +100,14 @@ def _build(setting: Setting) -> Callable[[], object]:
         return torch.autograd.grad(attend(*inputs), inputs, direction)
 
     return once
+
+
+def _floor(shape: tuple[int, ...], device: str, dtype: torch.dtype) -> Callable[[], object]:
+    """No attention: as many numbers moved as it must at least. Forward reads q, k, v and writes the context; backward
+    reads these and its gradient and writes three: twelve tensors, here six that are copied."""
+    source = torch.randn((6, *shape), device=device, dtype=dtype)
+    target = torch.empty_like(source)
+    return lambda: target.copy_(source)
 
 
 def _attend(setting: Setting) -> Callable[..., Tensor]:

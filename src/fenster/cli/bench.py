@@ -92,9 +92,10 @@ def attention(
 ) -> None:
     """One attention module, forward and backward, by length: every computation side by side.
 
-    `dense` is PyTorch's fused full attention, `explicit` the same with all weights in memory, `flex` FlexAttention;
-    the others are ours. Time is the median (on a GPU under a CUDA graph, eager time in brackets), memory the peak
-    beyond the inputs, growth the fitted power of the length.
+    `dense` is PyTorch's fused full attention, `explicit` the same with all weights in memory, `flex` FlexAttention,
+    `floor` a mere copy of as many bytes as must be read and written; the others are ours. Time is the median (on a
+    GPU under a CUDA graph, eager time in brackets), memory the peak beyond the inputs, growth the fitted power of
+    the length.
 
     Examples:
 

@@ -33,7 +33,7 @@ def take_over(model: nn.Module, weights: Mapping[str, Tensor]) -> tuple[list[str
     """
     own = model.state_dict()  # the model's own tensors, not copies
     fresh, left = list(own.keys() - weights.keys()), list(weights.keys() - own.keys())
-    for name in own.keys() & weights.keys():
+    for name in sorted(own.keys() & weights.keys()):
         fitted = _fitted(own[name], weights[name])
         if fitted is None:
             raise ValueError(f"{name} is {list(weights[name].shape)} there and {list(own[name].shape)} here")

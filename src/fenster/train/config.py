@@ -14,7 +14,7 @@ from fenster.sampler import BatchConfig
 
 Switch = Annotated[
     Literal["auto", "on", "off"],
-    BeforeValidator(lambda value: {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value),
+    BeforeValidator(lambda value: ("off", "on")[value] if isinstance(value, bool) else value),
 ]
 """YAML reads on and off as true and false."""
 Beta = Annotated[float, Field(ge=0, lt=1)]
