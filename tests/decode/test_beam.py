@@ -1,7 +1,6 @@
 """Beam search: greedy, exhaustive, limits, and lanes that do not see each other."""
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -131,16 +130,3 @@ def test_scores_fall(saved: Saved, toy: Prepared) -> None:
     (found,) = best(saved, [Job(sentences(toy, 1), (), Limits((10,), one=True))], beam=6)
     assert len(found) == 6 and len({h.ids for h in found}) == 6
     assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
-
-
-def test_a_forced_prefix_is_gone_on_from(saved: Saved, toy: Prepared) -> None:
-    """Forcing what the greedy search says anyway changes nothing; forcing something else is obeyed."""
-    job = Job(sentences(toy, 2), sentences(toy, 1, 5), Limits((12,), one=True))
-    (free,) = best(saved, [job], beam=1)
-    ids = free[0].ids
-    for cut in range(1, min(4, len(ids))):
-        (forced,) = best(saved, [replace(job, prefix=ids[:cut])], beam=1)
-        assert forced[0].ids == ids[cut:]
-    other = 6 + (ids[0] - 5) % 50
-    (changed,) = best(saved, [replace(job, prefix=[other])], beam=1)
-    assert changed[0].logprob != free[0].logprob

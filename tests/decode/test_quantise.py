@@ -1,10 +1,12 @@
 """8-bit weights stay close to the model, and every rule of decoding holds for them."""
 
 import torch
+from torch import nn
 
 from fenster.decode.config import DecodeConfig
-from fenster.decode.quantise import quantised
+from fenster.decode.quantise import Rows, quantised
 from fenster.decode.translator import Translator
+from fenster.document import Document
 from fenster.model.saved import Saved
 from fenster.shards import Prepared
 from tests.decode.conftest import make_saved
@@ -27,3 +29,32 @@ def test_documents(toy: Prepared) -> None:
     small = Saved(saved.description, quantised(saved.model.float()), saved.tokenizer)
     result = Translator(small, DecodeConfig(beam=2)).translate(["Hi, Anna.", "", "Are you tired?"])
     assert len(result.segments) == 3 and result.texts[1] == ""
+
+
+def test_documents_side_by_side_are_translated_as_alone(toy: Prepared) -> None:
+    """Inputs are quantised row by row: the range of one document is none of another's business."""
+    saved = make_saved(toy, "window")
+    small = Saved(saved.description, quantised(saved.model.float()), saved.tokenizer)
+    documents = [
+        Document.of(str(n), texts) for n, texts in enumerate((["Hi, Anna.", "Are you tired?"], ["It is old."] * 3))
+    ]
+    together = list(Translator(small, DecodeConfig(beam=2, lanes=2)).translate_all(documents))
+    alone = [Translator(small, DecodeConfig(beam=2, lanes=1)).translate(document) for document in documents]
+    assert [result.texts for result in together] == [result.texts for result in alone]
+    for found, wanted in zip(together, alone, strict=True):
+        scores = [[segment.score for segment in result.segments] for result in (found, wanted)]
+        torch.testing.assert_close(torch.tensor(scores[0]), torch.tensor(scores[1]), rtol=1e-6, atol=1e-6)
+
+
+def test_a_row_does_not_depend_on_its_company() -> None:
+    torch.manual_seed(0)
+    layer = nn.Linear(24, 10)
+    x = torch.randn(6, 24) * torch.tensor([1e-4, 1, 30, 0, 1e3, 1])[:, None]
+    for lowest, inputs in ((-1, x), (0, x.relu())):
+        rows = Rows(layer, lowest)
+        whole = rows(inputs)
+        for n in range(6):
+            assert torch.equal(rows(inputs[n : n + 1])[0], whole[n])
+        error = (whole - layer(inputs)).norm(dim=1) / (layer(inputs) - layer.bias).norm(dim=1).clamp(min=1e-3)
+        assert float(error.detach().max()) < 0.05
+    assert torch.equal(whole[3], layer.bias), "a row of zeros"

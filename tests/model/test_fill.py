@@ -1,11 +1,14 @@
 """Given tokens at once leave the decoder in the state that they leave it in one by one."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 
 from fenster.model import Packed
+from fenster.model.state import SourceWindow
+from fenster.model.transformer import shifted
 from fenster.tokenize import BOS_ID
 from tests.model.test_transformer import VARIANTS, make, some_batch
 
@@ -66,3 +69,28 @@ def test_what_lies_out_of_reach_can_be_left_out(alignment: str, settings: dict[s
     memory = model.encode(ids[sum(sentences[:far]) :], late)
     short, _ = model.fill(inputs[sum(targets[:far]) :], place, memory, late, aligned)
     assert not torch.allclose(short, whole), "a test that could not fail: nothing needed was left out"
+
+
+@pytest.mark.parametrize("alignment", DECODING)
+def test_focus_is_for_the_token_to_come_and_those_after_it(alignment: str) -> None:
+    model = make("window")
+    ids, wanted, source, target = some_batch()
+    aligned, memory = model.alignment(alignment), model.encode(ids, source)
+    given = [[3, 5, 1], [7, 2]]
+    inputs = [shifted(wanted, target)[target.offsets[b] :][: sum(given[b])] for b in range(2)]
+    hidden, state = model.fill(torch.cat(inputs), Packed.of_sentences(given), memory, source, aligned, focus=True)
+    plain, _ = model.fill(torch.cat(inputs), Packed.of_sentences(given), memory, source, aligned, focus=False)
+    assert not torch.allclose(hidden, plain), "a test that could not fail: there was nothing to keep out"
+    for b in range(2):
+        own = model.begin(memory, source, torch.tensor([b]), alignment=aligned)
+        for token in inputs[b][:-1]:
+            _, own = model.step(token[None], own)
+        assert isinstance(own.source, SourceWindow)
+        own = replace(own, source=replace(own.source, focus=True))
+        one = state.reorder(torch.tensor([b]))
+        for n, token in enumerate([inputs[b][-1], wanted[target.offsets[b] + sum(given[b]) - 1]]):
+            found, own = model.step(token[None], own)
+            again = hidden[b : b + 1]
+            if n:
+                again, one = model.step(token[None], one)
+            torch.testing.assert_close(again, found)

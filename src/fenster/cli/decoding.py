@@ -40,7 +40,7 @@ class Decoding:
     alignment: str | None = None
     "Around which source token windows lie; the model's own if left out."
     focus: bool | None = None
-    "Windows of cross-attention end with the sentence being translated (beyond the paper); as the model says."
+    "Windows of cross-attention keep to the sentence being translated (beyond the paper); as the model says."
     precision: Literal["tf32", "float32"] = "tf32"
     "Of matrix products on a GPU: tf32 is faster, float32 more exact."
     int8: bool | None = None

@@ -30,7 +30,7 @@ class DecodeConfig(Config):
     alignment: str | None = None
     """Instead of the model's decoding alignment."""
     focus: bool | None = None
-    """Whether windows in cross-attention end with the sentence being translated (beyond the paper); if left out, as
+    """Whether windows in cross-attention keep to the sentence being translated (beyond the paper); if left out, as
     the model says."""
     length_ratio: float = Field(default=1.5, gt=0)
     length_extra: int = Field(default=20, ge=0)

@@ -33,8 +33,6 @@ class Job:
     source: Sequence[Ids]
     given: Sequence[Ids]
     limits: Limits
-    prefix: Sequence[int] = ()
-    """First tokens of the sentence to come, which the search goes on from; they are not part of what it returns."""
     bod: bool = False
     """Begin both sides with `<bod>`."""
     source_before: int = 0
@@ -103,10 +101,7 @@ def _run(
     given = [[np.array([BOD_ID]), *job.given] if job.bod else list(job.given) for job in jobs]
     # The decoder has read what was given, and stands at the first place of the sentence to come.
     target = Packed.of_sentences(
-        [
-            [*(len(sentence) + 1 for sentence in sentences), 1 + len(job.prefix)]
-            for job, sentences in zip(jobs, given, strict=True)
-        ],
+        [[*(len(sentence) + 1 for sentence in sentences), 1] for job, sentences in zip(jobs, given, strict=True)],
         device,
         [job.target_before for job in jobs],
     )
@@ -117,7 +112,6 @@ def _run(
             for part in (
                 [SEP_ID if job.target_before else BOS_ID],
                 *(part for sentence in sentences for part in (sentence, [SEP_ID])),
-                list(job.prefix),
             )
         ]
     )

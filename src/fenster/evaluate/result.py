@@ -37,7 +37,7 @@ class System(Config):
     """Of windows, in decoding."""
     window: int | None = None
     focus: bool | None = None
-    """Whether windows end with the sentence being translated, in decoding."""
+    """Whether windows of cross-attention keep to the sentence being translated, in decoding."""
     strategy: str | None = None
     """sentence, full-segment or sequential."""
     beam: int | None = None

@@ -23,7 +23,8 @@ class Pattern:
 
     window: query i sees keys b_i - window … b_i + window; None means all keys. `center` holds b_i (from 0,
     within the key sequence); None means b_i = i, self-attention. causal: no key after the query's own place.
-    same_sentence: only keys whose sentence index is the query's.
+    same_sentence: only keys whose sentence index is the query's. focused: the same within the window, for the queries
+    it marks, unless their window holds no such key.
     """
 
     queries: Packed
@@ -32,6 +33,7 @@ class Pattern:
     window: int | None = None
     center: Tensor | None = None  # [T]
     same_sentence: bool = False
+    focused: Tensor | None = None  # [T] bool, with a window
     _found: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -53,6 +55,9 @@ class Pattern:
         if self.window is not None:
             center = queries.position if self.center is None else self.center
             mask &= (keys.position[None, :] - center[:, None]).abs() <= self.window
+        if self.focused is not None:
+            own = mask & (queries.sentence[:, None] == keys.sentence[None, :])
+            mask = torch.where((self.focused & own.any(1))[:, None], own, mask)
         return mask
 
     def once(self, name: str, make: Callable[[], Found]) -> Found:
@@ -75,8 +80,15 @@ class Pattern:
         queries, keys = self.queries, self.keys
         begin, end = keys.offsets[queries.owner], keys.offsets[queries.owner + 1]
         middle = begin + (queries.position if self.center is None else self.center)
-        last = middle if self.causal else middle + self.window
-        return torch.maximum(middle - self.window, begin), torch.minimum(last, end - 1)
+        last = torch.minimum(middle if self.causal else middle + self.window, end - 1)
+        first = torch.maximum(middle - self.window, begin)
+        if self.focused is None:
+            return first, last
+        number = queries.sentence.clamp(max=keys.starts.shape[1] - 2)
+        own_first = torch.maximum(first, begin + keys.starts[queries.owner, number])
+        own_last = torch.minimum(last, begin + keys.starts[queries.owner, number + 1] - 1)
+        focused = self.focused & (own_first <= own_last)
+        return torch.where(focused, own_first, first), torch.where(focused, own_last, last)
 
     @property
     def interval32(self) -> tuple[Tensor, Tensor]:

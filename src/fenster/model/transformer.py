@@ -1,7 +1,7 @@
 """The transformer: tied embeddings, encoder, decoder, whole sequences or one token at a time.
 
-Works on packed ids; text never comes here. The training path is `forward`, decoding goes `encode`, `begin`,
-`step`; both give the same numbers for the same tokens and the same alignment.
+Works on packed ids; text never comes here. The training path is `forward`, decoding goes `encode`, `fill` with
+what is given (or `begin` with nothing), `step`; all give the same numbers for the same tokens and the same alignment.
 """
 
 from __future__ import annotations
@@ -108,14 +108,23 @@ class Transformer(nn.Module):
         attention = self.config.attention
         return attention.kind == "window" and attention.decoding_focus
 
-    def patterns(self, source: Packed, target: Packed, center: Tensor, *, encoded: bool = False) -> Patterns:
-        """What every module may attend to in this batch, cross-attention around `center` [T]; used by all layers.
-        Nothing for the encoder where it has done its work (`encoded`)."""
+    def patterns(
+        self,
+        source: Packed,
+        target: Packed,
+        center: Tensor,
+        *,
+        focused: Tensor | None = None,
+        encoded: bool = False,
+    ) -> Patterns:
+        """What every module may attend to in this batch, cross-attention around `center` [T], of the tokens that are
+        `focused` [T] within their own sentence; used by all layers. Nothing for the encoder where it has done its
+        work (`encoded`)."""
         variant = self.variant
         made = Patterns(
             () if encoded else variant.encoder(source),
             variant.decoder(target),
-            variant.cross(source, target, center),
+            variant.cross(source, target, center, focused),
         )
         heads = narrowed(self.embedding.weight[:0]).view(
             0, self.config.heads, self.config.width // self.config.heads
@@ -197,23 +206,25 @@ class Transformer(nn.Module):
 
         What `begin` and one `step` for each input would give, at once: BOS (or whatever stands before the first place
         of `target`), then the tokens that are given. Target sequence b translates source sequence b; the last place
-        of `target` is that of the token to come. `focus` says whether windows of the tokens to come end with the
-        sentence being translated; if left out, the model's own setting.
+        of `target` is that of the token to come. `focus` says whether windows of that token, and of those
+        that follow, keep to the sentence being translated; if left out, the model's own setting.
         """
         alignment = alignment or self.decoding_alignment()
-        patterns = self.patterns(source, target, alignment.prefix(source, target), encoded=True)
+        focus = self.focus if focus is None else focus
+        last = target.offsets[1:] - 1
+        focused = torch.zeros_like(target.owner, dtype=torch.bool).index_fill(0, last, True) if focus else None
+        patterns = self.patterns(source, target, alignment.prefix(source, target), focused=focused, encoded=True)
         x = self._embed(inputs, target.place)
         kept = []
         for layer in self._layers():
             x, kv = layer.fill(x, memory, patterns)
             kept.append(kv)
-        last = target.offsets[1:] - 1
         sequence = torch.arange(target.sequences, device=inputs.device)
         inner = (target.position - target.starts[target.owner, target.sentence])[last]
         steps = Steps(alignment, source, None, sequence, sequence, target.place[last], target.sentence[last], inner)
         past = self.variant.filled_state(kept, target)
         remembered = [layer.cross.remember(memory) for layer in self._layers()]
-        seen = self.variant.cross_state(remembered, source, self.focus if focus is None else focus)
+        seen = self.variant.cross_state(remembered, source, focus)
         return self.decoder_norm(x[last]), DecoderState(past, seen, steps, width=1)
 
     @torch.no_grad()

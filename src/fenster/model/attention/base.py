@@ -39,8 +39,11 @@ class Variant(ABC):
     def decoder(self, target: Packed) -> tuple[Pattern, ...]: ...
 
     @abstractmethod
-    def cross(self, source: Packed, target: Packed, center: Tensor) -> tuple[Pattern, ...]:
-        """`center` is the alignment of every target token; variants without windows do not use it."""
+    def cross(
+        self, source: Packed, target: Packed, center: Tensor, focused: Tensor | None = None
+    ) -> tuple[Pattern, ...]:
+        """`center` is the alignment of every target token, `focused` marks those whose windows keep to the sentence
+        being translated; variants without windows do not use them."""
 
     @abstractmethod
     def self_state(self, rows: Sequence[Tensor]) -> SelfState:
@@ -54,4 +57,4 @@ class Variant(ABC):
     @abstractmethod
     def cross_state(self, kv: Sequence[Tensor], source: Packed, focus: bool) -> CrossState:
         """The decode-time state of cross-attention over source keys and values [S, 2, H, D] of each layer. With
-        `focus` a window ends where the sentence being translated does; variants without windows do not look at it."""
+        `focus` windows keep to the sentence being translated; variants without windows do not look at it."""

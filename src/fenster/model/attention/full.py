@@ -19,7 +19,9 @@ class Full(Variant):
     def decoder(self, target: Packed) -> tuple[Pattern, ...]:
         return (Pattern(target, target, causal=True),)
 
-    def cross(self, source: Packed, target: Packed, center: Tensor) -> tuple[Pattern, ...]:
+    def cross(
+        self, source: Packed, target: Packed, center: Tensor, focused: Tensor | None = None
+    ) -> tuple[Pattern, ...]:
         return (Pattern(target, source),)
 
     def self_state(self, rows: Sequence[Tensor]) -> SelfState:

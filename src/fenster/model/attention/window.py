@@ -22,8 +22,10 @@ class Window(Variant):
     def decoder(self, target: Packed) -> tuple[Pattern, ...]:
         return (Pattern(target, target, causal=True, window=self.window),)
 
-    def cross(self, source: Packed, target: Packed, center: Tensor) -> tuple[Pattern, ...]:
-        return (Pattern(target, source, window=self.window, center=center),)
+    def cross(
+        self, source: Packed, target: Packed, center: Tensor, focused: Tensor | None = None
+    ) -> tuple[Pattern, ...]:
+        return (Pattern(target, source, window=self.window, center=center, focused=focused),)
 
     def self_state(self, rows: Sequence[Tensor]) -> SelfState:
         return Ring.empty(rows, self.window + 1)

@@ -47,11 +47,15 @@ def _mask(pattern: Pattern) -> Tensor:
     mask = j < keys.lengths[:, None, None]  # [B, 1, S]
     if pattern.causal:
         mask = mask & (j <= i)
+    same = pad(queries.sentence, queries)[:, :, None] == pad(keys.sentence, keys)[:, None, :]  # [B, T, S]
     if pattern.same_sentence:
-        mask = mask & (pad(queries.sentence, queries)[:, :, None] == pad(keys.sentence, keys)[:, None, :])
+        mask = mask & same
     if pattern.window is not None:
         center = i[None] if pattern.center is None else pad(pattern.center, queries)[:, :, None]
         mask = mask & ((j - center).abs() <= pattern.window)
+    if pattern.focused is not None:
+        own = mask & same
+        mask = torch.where(pad(pattern.focused, queries)[:, :, None] & own.any(2, keepdim=True), own, mask)
     padding = i >= queries.lengths[:, None, None]  # [B, T, 1]
     return (mask | (padding & (j == 0))).unsqueeze(1)
 
