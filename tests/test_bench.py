@@ -1,9 +1,12 @@
 """What benchmarks make of their measurements."""
 
+from pathlib import Path
+
 import pytest
 
 from fenster.bench.attention import WAYS, Setting, measure
 from fenster.bench.decode import Place, whole_document
+from fenster.cli import main
 
 
 def test_a_whole_document_is_summed_between_places() -> None:
@@ -19,3 +22,29 @@ def test_a_whole_document_is_summed_between_places() -> None:
 def test_every_way_of_attention_can_be_measured(way: str) -> None:
     cell = measure(Setting(way, 30, window=4, heads=2, size=16, seconds=0))
     assert cell.seconds > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["attention", "--lengths", "0"], "Must be >= 1"),
+        (["attention", "--window", "-1"], "Must be >= 0"),
+        (["attention", "--heads", "0"], "Must be >= 1"),
+        (["attention", "--plot", "picture.xyz"], "no kind of picture"),
+        (["memory", "--lengths", "-5"], "Must be >= 1"),
+        (["train", "--lengths", "0"], "Must be >= 1"),
+        (["decode", "--batch", "0"], "Must be >= 1"),
+        (["decode", "--sentences", "0"], "Must be >= 1"),
+    ],
+)
+def test_bad_settings_are_refused_before_anything_is_measured(
+    arguments: list[str],
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main(["bench", *arguments])
+    assert ended.value.code == 2 and told in " ".join(capsys.readouterr().err.split())

@@ -67,6 +67,7 @@ def test_overrides(tmp_path: Path) -> None:
         ("output: o\nsplits: {train: ''}\n", "a path must not be empty"),
         ("output: o\nsplits: {train: a, valid: []}\n", "splits.valid: Value should have at least 1 item"),
         ("- a\n", "holds a list"),
+        ("? [a, b]\n: 1\n", "c.yaml:1: not YAML: a key that is no word"),
     ],
 )
 def test_faults_are_named_with_their_path(tmp_path: Path, body: str, message: str) -> None:

@@ -115,6 +115,7 @@ def test_an_empty_folder_may_be_filled_and_a_file_may_not(toy_config: PrepareCon
 def test_strangers_beside_the_output_do_not_matter(toy_config: PrepareConfig, tmp_path: Path) -> None:
     (tmp_path / ".p.partial-foo").mkdir()
     (tmp_path / ".p.partial-999999").write_text("")
+    (tmp_path / f".p.partial-{os.getpid()}").mkdir()  # a killed process had our number, as in a container
     assert prepare(config_for(toy_config, tmp_path / "p")).made
 
 

@@ -143,6 +143,8 @@ class _Loader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.constructor.ConstructorError(problem="a key that is no word", problem_mark=key.start_mark)
             if key.value in seen:
                 raise yaml.constructor.ConstructorError(
                     problem=f"key {key.value!r} occurs twice", problem_mark=key.start_mark

@@ -93,6 +93,15 @@ def join(sentences: Sequence[npt.NDArray[np.integer] | Sequence[int]], *, bod: b
     return Joined(ids, np.repeat(np.arange(len(parts), dtype=np.int32), lengths), starts)
 
 
+def begins(context: ContextConfig, first: int, given: int) -> bool:
+    """Whether a model trained with `context` expects `<bod>` before sentences from `first` of a document on, when the
+    one in question comes after `given` of them. The same as in training: with fewer than k predecessors, or at the
+    beginning of a document."""
+    if context.kind == "adjacent":
+        return given < context.k
+    return context.kind == "document" and context.bod and first == 0
+
+
 def split_points(lengths: npt.NDArray[np.integer], limit: int | None) -> Longs:
     """Where to split a document into parts: [0, …, N], part p being sentences points[p] : points[p + 1].
 

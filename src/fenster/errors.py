@@ -60,3 +60,11 @@ def writing(path: Path) -> Iterator[None]:
         if error.errno not in fixes:
             raise
         raise FensterError(f"cannot write: {error.strerror}", path=path, fix=fixes[error.errno]) from error
+
+
+def not_a_number() -> FensterError:
+    """For models whose weights are numbers, but what is computed with them is not."""
+    return FensterError(
+        "what the model computes is not a number: its training went wrong",
+        fix="train again, with a lower optimizer.rate or a longer optimizer.warmup",
+    )

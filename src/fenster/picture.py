@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fenster.corpus.files import atomic_path
+from fenster.errors import FensterError
 
 
 def pyplot() -> Any | None:
@@ -18,6 +19,17 @@ def pyplot() -> Any | None:
     except ImportError:
         return None
     return found
+
+
+def check_picture(path: Path) -> None:
+    """Before long work: an error where a picture could not be drawn at its end."""
+    if pyplot() is None:
+        raise FensterError("drawing needs matplotlib", fix="pip install 'fenster[plot]'")
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    known = sorted(FigureCanvasBase.filetypes)
+    if path.suffix and path.suffix.lstrip(".").lower() not in known:
+        raise FensterError("no kind of picture", path=path, expected=f"a name in {', '.join(known)}")
 
 
 def save(figure: Any, path: Path) -> None:

@@ -11,7 +11,7 @@ import fenster
 from fenster.cli import main
 from fenster.corpus.generated import generate
 from fenster.decode.translator import Translator
-from fenster.errors import InputError
+from fenster.errors import FensterError, InputError
 from fenster.model.saved import Saved, load_model, save_model
 from fenster.shards import Prepared
 from tests.decode.conftest import make_saved
@@ -243,7 +243,8 @@ def test_weights_are_checked(toy: Prepared, tmp_path: Path) -> None:
     weights = {name: tensor.float() for name, tensor in saved.model.state_dict().items()}
     folder = tmp_path / "model"
     save_model(folder, saved.description, weights, saved.tokenizer, "# a card", most=40_000)
-    assert load_model(folder).description.sha256.keys() == {path.name for path in folder.glob("weights-*")}
+    hashed = {*(path.name for path in folder.glob("weights-*")), "tokenizer.model"}
+    assert load_model(folder).description.sha256.keys() == hashed
     second = sorted(folder.glob("weights-2-of-*"))[0]
     kept = second.read_bytes()
     second.write_bytes(kept[:-4] + bytes(4))
@@ -256,6 +257,42 @@ def test_weights_are_checked(toy: Prepared, tmp_path: Path) -> None:
     save_model(folder, saved.description, weights, saved.tokenizer, "# a card")
     with pytest.raises(InputError, match="no numbers"):
         load_model(folder)
+
+
+def test_another_tokenizer_is_refused(toy: Prepared, tmp_path: Path) -> None:
+    """As many pieces, but other ones: what the model says would be nonsense."""
+    folder = write(make_saved(toy, "window"), tmp_path / "model")
+    description = json.loads((folder / "model.json").read_text())
+    description["sha256"]["tokenizer.model"] = "0" * 64
+    (folder / "model.json").write_text(json.dumps(description))
+    with pytest.raises(InputError, match=r"tokenizer\.model: not the model's"):
+        load_model(folder)
+
+
+@pytest.mark.parametrize("ratio", [0.0, -1.0, "NaN"])
+def test_a_ratio_that_is_none_is_refused(toy: Prepared, tmp_path: Path, ratio: float | str) -> None:
+    folder = write(make_saved(toy, "concat"), tmp_path / "model")
+    description = json.loads((folder / "model.json").read_text())
+    (folder / "model.json").write_text(json.dumps(description | {"ratio": ratio}))
+    with pytest.raises(FensterError, match="ratio"):
+        load_model(folder)
+
+
+def test_models_that_compute_no_numbers_are_named(
+    toy: Prepared, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Finite weights that overflow: an error that says so, whatever is asked of the model."""
+    saved = make_saved(toy, "window")
+    with torch.no_grad():
+        saved.model.float().embedding.weight.mul_(1e30)
+    folder = write(saved, tmp_path / "model")
+    source, pairs = tmp_path / "text.txt", tmp_path / "pairs.tsv"
+    source.write_text(TEXT)
+    pairs.write_text("d\tHi, Anna.\tHallo, Anna.\n")
+    for arguments in (["translate", source, "--beam", 2], ["score", pairs]):
+        with pytest.raises(SystemExit) as told:
+            main([*map(str, arguments), "-m", str(folder)])
+        assert told.value.code == 2 and "is not a number" in capsys.readouterr().err
 
 
 def test_scores(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

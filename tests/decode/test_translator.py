@@ -12,13 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fenster.batch import PackedSide
-from fenster.context import join
+from fenster.context import DocumentContext, join
 from fenster.corpus.generated import generate
 from fenster.decode import job, sequential
 from fenster.decode.config import DecodeConfig
 from fenster.decode.full_segment import Block, blocks, fitted
 from fenster.decode.job import run
-from fenster.decode.score import score
+from fenster.decode.plan import Plan
+from fenster.decode.score import score, score_in_context
 from fenster.decode.sequential import Reading
 from fenster.decode.translator import Translator
 from fenster.document import Document
@@ -228,6 +229,65 @@ def test_scores_are_the_models(toy: Prepared) -> None:
     assert all(value <= 0 for sentence in found.tokens for value in sentence)
 
 
+@pytest.mark.parametrize(
+    ("kind", "context", "wanted"),
+    [
+        # (first sentence of the context, sentences in all, <bod>) of each sequence that is scored
+        ("sentence", "auto", [(0, 1, False), (1, 1, False), (2, 1, False), (3, 1, False)]),
+        ("concat-2", "auto", [(0, 1, True), (0, 2, True), (0, 3, False), (1, 3, False)]),
+        ("concat-2", "sentence", [(0, 1, True), (1, 1, True), (2, 1, True), (3, 1, True)]),
+        ("concat", "auto", [(0, 2, False), (2, 2, False)]),
+        ("concat", "document", [(0, 4, False)]),
+        ("concat", "sentence", [(0, 1, False), (1, 1, False), (2, 1, False), (3, 1, False)]),
+    ],
+)
+def test_scoring_gives_the_context_of_training(
+    toy: Prepared, kind: str, context: Any, wanted: list[tuple[int, int, bool]]
+) -> None:
+    saved = make_saved(toy, kind)
+    texts = ["It is old.", "Are you tired, Anna?", "Hi, Anna.", "Here is the lamp."]
+    if kind == "concat" and context == "auto":
+        limit = sum(len(ids) + 1 for ids in toy.tokenizer.encode_each(texts[:2])) + 1
+        small = saved.description.model_copy(update={"context": DocumentContext(limit=limit)})
+        saved = replace(saved, description=small)
+    found = score_in_context(saved, texts, texts, context)
+    expected = []
+    for first, count, bod in wanted:
+        (each,) = score(saved, [(texts[first : first + count],) * 2], bod=bod)
+        expected += each.tokens[-1:] if kind == "concat-2" else each.tokens
+    assert [len(tokens) for tokens in found] == [len(tokens) for tokens in expected]
+    assert sum(found, ()) == pytest.approx(sum(expected, ()))
+
+
+def test_single_sentences_begin_as_in_training(toy: Prepared) -> None:
+    """Without predecessors a system with k sentences of context has only ever seen `<bod>` before a sentence."""
+    for kind, bod in (("concat-2", True), ("concat", False), ("sentence", False)):
+        plan = Plan(make_saved(toy, kind), DecodeConfig(strategy="sentence"))
+        assert [block.bod for block in plan.cut(toy.tokenizer.encode_each(["a b"] * 3))] == [bod] * 3
+    plan = Plan(make_saved(toy, "concat-2"), DecodeConfig(strategy="sequential", context=0))
+    reading = Reading(toy.tokenizer.encode_each(["a b"] * 3))
+    reading.add(reading.source[0])
+    assert plan.next(reading).bod and len(plan.next(reading).source) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "told"),
+    [
+        ("concat", {"alignment": "one-to-one"}, "alignment is for window attention"),
+        ("concat", {"focus": True}, "focus is for window attention"),
+        ("concat", {"lookahead": 1}, "lookahead is for sequential decoding, and this is full-segment"),
+        ("concat", {"context": 3}, "context is for sequential decoding"),
+        ("window", {"count": "split"}, "count is for full-segment decoding, and this is sequential"),
+        ("sentence", {"context": "document"}, "and this is sentence"),
+    ],
+)
+def test_settings_that_would_do_nothing_are_refused(
+    toy: Prepared, kind: str, settings: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(ConfigError, match=told):
+        Translator(make_saved(toy, kind), DecodeConfig(**settings))
+
+
 def test_blocks_are_the_papers(toy: Prepared) -> None:
     source = toy.tokenizer.encode_each(["a b c"] * 8)
     two = make_saved(toy, "concat-2").description.context
@@ -309,8 +369,3 @@ def test_focus_keeps_to_the_sentence_being_translated(toy: Prepared) -> None:
             found[focus, name] = hidden
     assert not torch.allclose(found[False, "plain"], found[False, "changed"])
     torch.testing.assert_close(found[True, "plain"], found[True, "changed"])
-
-
-def test_focus_is_for_windows(toy: Prepared) -> None:
-    with pytest.raises(ConfigError, match="focus is for window attention"):
-        Translator(make_saved(toy, "concat"), DecodeConfig(focus=True))

@@ -155,6 +155,16 @@ def test_a_model_translates_and_goes_on_where_it_was(
     assert "going on after" in capsys.readouterr().err
     assert (tmp_path / "again.txt").read_text() == whole
     assert searches("again") == 0 and "is there already" in " ".join(capsys.readouterr().err.split())
+    edited = (tmp_path / "again.txt").read_text() + "more\n"
+    (tmp_path / "again.txt").write_text(edited)
+    with pytest.raises(SystemExit):
+        searches("again")
+    assert "was changed after a model's translation" in " ".join(capsys.readouterr().err.split())
+    assert (tmp_path / "again.txt").read_text() == edited, "someone's work"
+    (tmp_path / "again.txt").unlink()
+    (tmp_path / ".again.txt.stamp").write_text("{")
+    broken[0] = 0
+    assert searches("again") == alone and (tmp_path / "again.txt").read_text() == whole
     system = Result.read(tmp_path / "again.json").system
     assert (system.attention, system.window, system.strategy, system.beam) == ("window", 4, strategy, 2)
 
@@ -190,6 +200,28 @@ def test_contrastive_scores_by_a_model_and_from_its_file(
     translated = Result.read(tmp_path / "result.translated.json.xz")
     assert translated.segments == 3 and translated.score("pronoun F1") is not None
     assert len((tmp_path / "result.txt").read_text().splitlines()) == 3 * 2 + 2  # with context, and breaks
+    before = {name: name.read_bytes() for name in (path, scores)}
+    for arguments in (
+        ["-m", model, "-o", path],
+        ["-m", model, "--write-scores", path],
+        ["--scores", scores, "-o", scores],
+        ["-m", model, "-o", result, "--write-scores", tmp_path / "." / "x" / ".." / "result.json"],
+        ["--scores", scores, "--alignment", "linear"],
+    ):
+        with pytest.raises(SystemExit) as ended:
+            call("contrapro", path, *arguments)
+        assert ended.value.code == 2
+    assert all(name.read_bytes() == kept for name, kept in before.items())
+    items[1]["ref context"] = []
+    path.write_text(json.dumps(items))
+    call("contrapro", path, "-m", model, "--left", 0)
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        call("contrapro", path, "-m", model)
+    assert "item 2 has 1 segments of 'src context' and 0 of 'ref context'" in " ".join(
+        capsys.readouterr().err.split()
+    )
+    items[1]["ref context"] = items[0]["ref context"]
     items[0]["errors"] = []
     path.write_text(json.dumps(items))
     with pytest.raises(SystemExit):
@@ -219,6 +251,11 @@ def test_items_with_more_and_more_context(toy: Prepared, tmp_path: Path) -> None
     assert len({text.strip() for text in texts["1"][1:]}) == 1
     assert [len(text.strip("\n").split("\n")) for text in texts["all"]] == [1, 2, 3, 4]
     assert Result.read(tmp_path / "out" / "set.all.json").variant == "all"
+    (tmp_path / "mine").mkdir()
+    mine = lines(tmp_path / "mine" / "set.0.txt", ["mine"])
+    with pytest.raises(SystemExit):
+        call(*asked, "-o", tmp_path / "mine")
+    assert mine.read_text() == "mine\n"
     hyp = lines(tmp_path / "h.txt", ["Bist du?", "Sind Sie?", "", "du"])
     call("items", path, "--hyp", hyp, "--given", 0, "-o", tmp_path / "theirs", "--samples", 20)
     found = Result.read(tmp_path / "theirs" / "set.0.json").score("expected form")
@@ -241,6 +278,19 @@ def test_distance_attention_and_the_report(
     distances = Result.read(results / "distance.json")
     assert all(line["right"] == line["total"] for line in distances.table)
     call("distance", perfect, "--test", corpus)  # by the registers of the references
+    for asked in (
+        ["distance", perfect, "--test", corpus, "-o", corpus],
+        ["distance", perfect, "--test", corpus, "-o", perfect],
+        ["distance", perfect, "--test", corpus, "--decisions", decisions, "-o", decisions],
+        ["attention", "-m", tmp_path / "window", "--test", corpus, "-o", corpus],
+        ["report", results, "-o", results / "window.txt"],
+        ["report", results, "-o", corpus],
+    ):
+        kept = {path: path.read_bytes() for path in (corpus, perfect, decisions, results / "window.txt")}
+        with pytest.raises(SystemExit) as ended:
+            call(*asked)
+        assert ended.value.code == 2 and "written over what is read" in " ".join(capsys.readouterr().err.split())
+        assert all(path.read_bytes() == text for path, text in kept.items())
     alone, windows = (Result.read(results / f"{kind}.attention.json") for kind in ("sentence", "window"))
     assert alone.extra["cross"] == pytest.approx(1) and alone.extra["effective_context"] is None
     assert 0 < windows.extra["cross"] < 1 and len(windows.table[0]["heads"]) > 1

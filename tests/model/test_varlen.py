@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from fenster.errors import FensterError
 from fenster.model import Packed
 from fenster.model.compute import choose
 from fenster.model.compute.reference import reference
@@ -72,3 +73,11 @@ def test_it_equals_the_reference(kind: str, size: int) -> None:
     wanted = values_and_gradients(reference, pattern, [x.float() for x in (q, k, v)])
     for a, b in zip(found, wanted, strict=True):
         assert float((a.float() - b).norm() / b.norm()) < 1e-2
+
+
+def test_what_it_cannot_do_is_said() -> None:
+    side = Packed.of_sentences(LENGTHS)
+    q = torch.zeros(side.tokens, 2, 32)
+    for pattern in (Pattern(side, side), Pattern(side, side, window=3)):
+        with pytest.raises(FensterError, match="cannot be computed the way `varlen`"):
+            choose("varlen", pattern, q, False)

@@ -18,6 +18,7 @@ import torch
 import yaml
 from safetensors.torch import load_file
 
+from fenster.cli import main
 from fenster.config import TokenizerConfig
 from fenster.errors import ConfigError, FensterError, InputError
 from fenster.model.saved import load_model, save_model
@@ -30,6 +31,7 @@ from fenster.train.folder import RunFolder
 from fenster.train.loop import train
 from fenster.train.models import average
 from fenster.train.signals import catching
+from fenster.train.validate import Validation, perplexity
 from tests.train.conftest import TINY, make
 
 TIMES = ("seconds", "tokens_per_second")
@@ -72,6 +74,8 @@ def test_a_run_leaves_a_whole_record(settings: dict[str, Any], toy: Prepared) ->
     assert saved.description.training["valid_perplexity"] == min(e["perplexity"] for e in folder.entries("valid"))
     told = saved.description.training
     assert "folder" not in told["data"] and not {"data", "output"} & told["config"].keys(), "folders of this machine"
+    paths = [path for each in told["data"]["inputs"] for path in each["paths"]]
+    assert paths and all(len(Path(path).parts) <= 2 and not Path(path).is_absolute() for path in paths)
     card = (folder.model / "README.md").read_text()
     assert "Made up." in card and "CC0" in card and "window attention, w = 6" in card
     assert not list(outcome.folder.glob("**/.*partial*"))
@@ -249,7 +253,7 @@ def test_early_stopping(settings: dict[str, Any]) -> None:
     settings |= {"optimizer": {"rate": 1e-12}, "valid": {"every": 2}, "stop": {"updates": 100, "patience": 3}}
     outcome = train(make(settings, seed=4))
     assert outcome.progress.finished is not None and "without a better perplexity" in outcome.progress.finished
-    assert outcome.progress.update < 40
+    assert outcome.progress.update == outcome.progress.best_update + 3 * 2
 
 
 @pytest.mark.parametrize("stop", [{"epochs": 2}, {"minutes": 0.02}])
@@ -277,6 +281,47 @@ def test_averages(settings: dict[str, Any]) -> None:
     best = min(entry["perplexity"] for entry in folder.entries("valid"))
     assert mean[0]["best"] == (mean[0]["perplexity"] == best)
     assert load_model(folder.model).description.training["valid_perplexity"] == best
+
+
+def test_the_moving_average_is_what_it_is_called(settings: dict[str, Any]) -> None:
+    """decay * before + (1 - decay) * now, after every update."""
+    decay = 0.9
+    config = make(settings, average={"ema": decay}, checkpoint={"every": 1, "keep": 4}, stop={"updates": 3})
+    train(config)
+    places = checkpoint.found(RunFolder(settings["output"]).checkpoints)
+    raw, ema = ([load_file(place / f"{name}.safetensors") for place in places] for name in ("model", "ema"))
+    for name in raw[0]:
+        for before, now, average_now in zip(ema, raw[1:], ema[1:], strict=False):
+            wanted = decay * before[name] + (1 - decay) * now[name]
+            torch.testing.assert_close(average_now[name], wanted, rtol=1e-5, atol=1e-7)
+    moved = [name for name in raw[0] if not torch.allclose(raw[0][name], raw[1][name])]
+    assert any(not torch.allclose(ema[1][name], raw[1][name], rtol=1e-4) for name in moved)
+
+
+def test_speed_after_a_pause_is_that_of_training(settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tokens between the last log line and the checkpoint come with the time that they took."""
+    clock = [0.0]
+    monkeypatch.setattr("fenster.train.loop.time.monotonic", lambda: clock[0])
+    update = Engine.update
+
+    def slow(self: Engine, *arguments: Any) -> None:
+        clock[0] += 10
+        update(self, *arguments)
+
+    monkeypatch.setattr(Engine, "update", slow)
+    changes: dict[str, Any] = {"log": {"every": 4}, "checkpoint": {"every": 1}, "valid": {"every": 100}}
+    train(make(settings, **changes, stop={"updates": 7}))
+    clock[0] += 1000
+    train(make(settings, **changes, stop={"updates": 8}))
+    entries = RunFolder(settings["output"]).entries("train")
+    tokens = entries[-1]["tokens"] - entries[-2]["tokens"]
+    assert entries[-1]["update"] == 8 and entries[-1]["tokens_per_second"] == pytest.approx(tokens / 40)
+
+
+def test_what_is_no_number_is_never_the_best() -> None:
+    worst = Validation(perplexity(float("nan")), 1.0, 1, 1)
+    assert not worst.better_than(None) and not Validation(perplexity(1e9), 1.0, 1, 1).better_than(None)
+    assert Validation(7.0, 1.0, 1, 1).better_than(None) and not Validation(7.0, 1.0, 1, 1).better_than(7.0)
 
 
 def test_accumulated_batches_are_one_large_batch(settings: dict[str, Any], tmp_path: Path) -> None:
@@ -330,6 +375,7 @@ def test_a_run_may_begin_with_another_model(
     train(make(settings, **changes | {"initial": tmp_path / "elsewhere"}, stop={"updates": 12}))
     again = load_model(settings["output"] / "model").description.training
     assert again["update"] > 6 and again["initial"] == initial
+    assert RunFolder(settings["output"]).read_config()["initial"] == str(changes["initial"]), "where it really began"
     with pytest.raises(ConfigError, match="initial: 'a model' -> None"):
         train(make(settings, **changes | {"initial": None}, stop={"updates": 15}))
     last = make(settings, model=model, initial=settings["output"] / "model", output=tmp_path / "third")
@@ -431,3 +477,20 @@ def test_an_ignored_signal_stays_ignored(settings: dict[str, Any]) -> None:
 def test_settings_that_cannot_be(settings: dict[str, Any], changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         make(settings, **changes)
+
+
+def test_runs_are_listed_whatever_their_log_lacks(
+    settings: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    train(make(settings, stop={"updates": 3}))
+    folder = RunFolder(settings["output"])
+    with folder.log.open("a") as log:
+        for entry in ({"loss": None, "perplexity": None, "seconds": 7200}, {"kind": "valid"}, {}):
+            log.write(json.dumps({"kind": "train", "update": 6, **entry}) + "\n")
+    capsys.readouterr()
+    main(["runs", str(folder.path)])
+    row = next(line for line in capsys.readouterr().out.splitlines() if line.startswith(f" {folder.path}"))
+    assert " 6 " in row and row.rstrip().endswith("-")
+    with pytest.raises(SystemExit) as ended:
+        main(["runs", str(folder.path), "--plot", "x.yaml"])
+    assert ended.value.code == 2 and "no kind of picture" in capsys.readouterr().err

@@ -17,7 +17,10 @@ ALONE = World(0, 1, torch.device("cpu"))
 PLAIN = autocasting("float32", torch.device("cpu"))
 
 
-@pytest.mark.parametrize("context", [SentenceContext(), AdjacentContext(k=2), DocumentContext(limit=60)])
+@pytest.mark.parametrize(
+    "context",
+    [SentenceContext(), AdjacentContext(k=2), DocumentContext(limit=60), DocumentContext(limit=60, bod=True)],
+)
 def test_every_system_is_measured_on_the_same_tokens(toy: Prepared, context: ContextConfig) -> None:
     model = Transformer(preset("tiny"), toy.manifest.vocab_size)
     with torch.no_grad():

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from fenster.errors import FensterError
-from fenster.picture import pyplot, save
+from fenster.picture import check_picture, pyplot, save
 
 
 def by_length(path: Path, title: str, rows: Mapping[str, Mapping[int, tuple[float, int]]]) -> None:
     """Draw {name: {length: (seconds, bytes)}} as two panels."""
+    check_picture(path)
     plot = pyplot()
-    if plot is None:
-        raise FensterError("drawing needs matplotlib", fix="pip install matplotlib")
+    assert plot is not None
     figure, panels = plot.subplots(1, 2, figsize=(11, 5), layout="constrained")
     for panel, part, label in ((panels[0], 0, "seconds"), (panels[1], 1, "peak memory, bytes")):
         for name, points in rows.items():

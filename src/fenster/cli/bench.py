@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
+from cyclopts.validators import Number
 from rich.console import Console
 from rich.table import Table
 
 from fenster.cli import speed
 from fenster.errors import FensterError
+from fenster.picture import check_picture
 from fenster.progress import bar
 from fenster.progress import console as stderr
 
@@ -30,10 +32,10 @@ def prepare(
     corpora: list[Path],
     /,
     *,
-    sizes: Annotated[list[int], Parameter(consume_multiple=True)] | None = None,
+    sizes: Annotated[list[int], Parameter(consume_multiple=True, validator=Number(gte=1))] | None = None,
     threads: int | None = None,
-    repeats: int = 2,
-    vocab_size: int = 15_000,
+    repeats: Annotated[int, Parameter(validator=Number(gte=1))] = 2,
+    vocab_size: Annotated[int, Parameter(validator=Number(gte=1))] = 15_000,
 ) -> None:
     """Preparation against sentencepiece's own multi-threaded encoding, and its peak memory by corpus size.
 
@@ -81,10 +83,11 @@ def prepare(
 def attention(
     *,
     device: Literal["cpu", "cuda"] = "cpu",
-    lengths: Annotated[list[int], Parameter(consume_multiple=True, negative="")] | None = None,
-    window: int = 20,
-    heads: int = 8,
-    size: int = 64,
+    lengths: Annotated[list[int], Parameter(consume_multiple=True, negative="", validator=Number(gte=1))]
+    | None = None,
+    window: Annotated[int, Parameter(validator=Number(gte=0))] = 20,
+    heads: Annotated[int, Parameter(validator=Number(gte=1))] = 8,
+    size: Annotated[int, Parameter(validator=Number(gte=1))] = 64,
     causal: Annotated[bool, Parameter(negative="")] = False,
     positions: Literal["relative", "absolute"] = "relative",
     ways: Annotated[list[str], Parameter(consume_multiple=True, negative="")] | None = None,
@@ -117,6 +120,8 @@ def attention(
     plot
         Also draw time and memory by length to this file (needs matplotlib).
     """
+    if plot is not None:
+        check_picture(plot)
     import torch
 
     from fenster.bench import attention as bench_attention
@@ -182,7 +187,8 @@ def _cell(cell: Cell | None) -> str:
 @app.command
 def memory(
     *,
-    lengths: Annotated[list[int], Parameter(consume_multiple=True, negative="")] | None = None,
+    lengths: Annotated[list[int], Parameter(consume_multiple=True, negative="", validator=Number(gte=1))]
+    | None = None,
     systems: Annotated[list[str], Parameter(consume_multiple=True, negative="")] | None = None,
     plot: Path | None = None,
 ) -> None:
@@ -206,6 +212,8 @@ def memory(
     plot
         Also draw time and memory by length to this file (needs matplotlib).
     """
+    if plot is not None:
+        check_picture(plot)
     from fenster.bench import step
 
     lengths = lengths or [736, 1472, 2208]

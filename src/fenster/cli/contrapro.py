@@ -13,8 +13,9 @@ from rich.table import Table
 from fenster.cli.decoding import Decoding, described, model_folder, suited
 from fenster.cli.evaluate import hypotheses_path, keep, show, translated
 from fenster.cli.test_set import Counting
+from fenster.context import begins
 from fenster.corpus.contrapro import ContrastiveItem, Documents, read_items
-from fenster.corpus.files import TextFiles, atomic_text
+from fenster.corpus.files import TextFiles, atomic_text, not_over
 from fenster.document import Document, ParallelDocument
 from fenster.errors import ConfigError, InputError
 from fenster.evaluate.contrastive import accuracy, categories, read_scores
@@ -99,13 +100,17 @@ def contrapro(
     """
     if (scores is None) == (model is None):
         raise ConfigError("whose scores?", expected="either --scores or --model")
-    if scores is not None and (write_scores is not None or translate):
-        raise ConfigError("--write-scores and --translate need --model")
+    if scores is not None and (write_scores is not None or translate or alignment is not None):
+        raise ConfigError("--write-scores, --translate and --alignment need --model")
     for name, count in (("--left", left), ("--right", right)):
         if count is not None and count < 0:
             raise ConfigError(f"{name} is {count}", expected="0 or more")
     if translate:
         hypotheses_path(output)
+    if output is not None and write_scores is not None and output.resolve() == write_scores.resolve():
+        raise ConfigError("--output and --write-scores name one file", path=output)
+    for written in (output, write_scores):
+        not_over(written, [items, scores])
     saved = _load(model, system, device) if model is not None else None
     if saved is not None and left is None:
         left = _left(saved)
@@ -215,10 +220,7 @@ def _left(saved: Saved) -> int:
 
 def _score(saved: Saved, items: list[ContrastiveItem], alignment: str | None) -> list[list[float]]:
     from fenster.decode.score import score
-    from fenster.model.align import ALIGNMENTS
 
-    if alignment is not None and alignment not in ALIGNMENTS:
-        raise ConfigError(f"no alignment is called {alignment!r}", expected=", ".join(ALIGNMENTS))
     context = saved.description.context
     found: list[list[float]] = []
     with bar("scoring", len(items)) as advance:
@@ -232,10 +234,7 @@ def _score(saved: Saved, items: list[ContrastiveItem], alignment: str | None) ->
                     *(item.variant(number) for number in range(len(item.contrastive))),
                 )
             ]
-            # As in training, where fewer than k sentences of context come with <bod> only.
-            short = [context.kind == "adjacent" and item.index < context.k for item in group]
-            begins = [(context.kind == "document" and context.bod) or few for few in short]
-            bod = [on for item, on in zip(group, begins, strict=True) for _ in range(1 + len(item.contrastive))]
+            bod = [begins(context, 0, item.index) for item in group for _ in range(1 + len(item.contrastive))]
             totals = iter([each.total for each in score(saved, sides, alignment=alignment, bod=bod)])
             found += [[next(totals) for _ in range(1 + len(item.contrastive))] for item in group]
             advance(len(group))

@@ -209,7 +209,7 @@ def generate_documents(
             f"out of range: --documents {documents}, --sentences {sentences}, --distance {distance} or --echo {echo}",
             expected="at least one document, two rising numbers from 1 on, and an echo from 0 to 1",
         )
-    if decisions is not None and (decisions == output or decisions.is_dir()):
+    if decisions is not None and (decisions.resolve() == output.resolve() or decisions.is_dir()):
         raise InputError("--decisions must be a file of its own", path=decisions)
     made = list(generate(documents, seed=seed, sentences=sentences, distance=distance, echo=echo))
     write = FORMATS[writable([output], "name it .jsonl or .tsv")].write

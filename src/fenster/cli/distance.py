@@ -13,6 +13,7 @@ from rich.table import Table
 from fenster.cli.decoding import described, model_folder
 from fenster.cli.evaluate import keep
 from fenster.cli.test_set import Counting, TestSet
+from fenster.corpus.files import not_over
 from fenster.errors import ConfigError, InputError
 from fenster.evaluate.distance import bins, generated, read_decisions, registers
 from fenster.evaluate.result import Result, System
@@ -53,6 +54,7 @@ def distance(
     output
         Keep the result as JSON.
     """
+    not_over(output, [hypotheses, decisions, *test_set.paths])
     documents, with_source, name = test_set.read()
     if not with_source:
         raise ConfigError("the source is needed", fix="give --src, or --test")
@@ -125,6 +127,7 @@ def attention(
 
     if tokens < 1:
         raise ConfigError(f"--tokens is {tokens}", expected="1 or more")
+    not_over(output, test_set.paths)
     documents, with_source, name = test_set.read()
     if not with_source:
         raise ConfigError("the source is needed", fix="give --src, or --test")

@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from fenster.cli.decoding import Decoding, described, model_folder
-from fenster.cli.output import Output, Segment, kept_translation, stamp
+from fenster.cli.output import Output, Segment, kept_translation, stamp, unfinished
 from fenster.cli.test_set import Counting, TestSet
-from fenster.corpus.files import not_over
+from fenster.corpus.files import atomic_text, not_over
 from fenster.corpus.text import normalise
 from fenster.document import ParallelDocument
 from fenster.errors import ConfigError
 from fenster.evaluate.evaluation import evaluate as evaluated
 from fenster.evaluate.result import Result, Score, System, drawn
 from fenster.evaluate.texts import Evaluated, read_hypotheses
+from fenster.manifest import file_sha256
 from fenster.progress import bar, wide_console
 from fenster.progress import console as stderr
 
@@ -78,7 +79,7 @@ def evaluate(
     if (hypotheses is not None) + (hyp is not None) + (model is not None) != 1:
         raise ConfigError("what is to be evaluated?", expected="one of: a file of translations, --hyp, --model")
     path = hypotheses or hyp
-    not_over(output, [path, *(each for paths in test_set.files.values() for each in paths)])
+    not_over(output, [path, *test_set.paths])
     documents, with_source, name = test_set.read()
     if by_document and drawn(len(documents), counting.resample) != "documents":
         raise ConfigError("--by-document needs more than one document, and --resample documents")
@@ -106,14 +107,31 @@ def hypotheses_path(output: Path | None) -> Path:
     if output is None or output.suffix != ".json":
         raise ConfigError("where do the translations go?", fix="give --output RESULT.json; they lie in RESULT.txt")
     path = output.with_name(output.name.removesuffix(".json") + ".txt")
-    if path.exists() and not _stamp(path).exists():
-        raise ConfigError("is there, and no translation of ours", path=path, fix="choose another --output")
+    if path.exists():
+        if not _stamp(path).exists():
+            raise ConfigError("is there, and no translation of ours", path=path, fix="choose another --output")
+        made = _kept(path).get("sha256")
+        if made is not None and made != file_sha256(path) and not unfinished(path).exists():
+            raise ConfigError(
+                "was changed after a model's translation was written there",
+                path=path,
+                fix="evaluate it with --hyp, or remove it to translate again",
+            )
     return path
 
 
 def _stamp(path: Path) -> Path:
     """Says which model made a file of translations, and how."""
     return path.with_name(f".{path.name}.stamp")
+
+
+def _kept(path: Path) -> dict[str, Any]:
+    """What the stamp says; nothing if it is not whole."""
+    try:
+        found = json.loads(_stamp(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def keep(result: Result, output: Path, files: dict[str, list[Path]] | None = None) -> None:
@@ -138,17 +156,19 @@ def translated(
 
     translator = Translator.load(folder, decoding.config, device)
     mark = stamp([document.source.texts for document in documents], folder, decoding.settings)
-    done = _stamp(path)
     who = described(translator.saved, decoding.config, translator.strategy)
-    if path.is_file() and done.is_file():
-        kept = json.loads(done.read_text())
-        if kept.pop("stamp") == mark:
-            stderr.print(f"{path} is there already, made by the same model with the same settings", highlight=False)
-            return who, kept
+    kept = _kept(path)
+    if path.is_file() and (kept.pop("stamp", None), kept.pop("sha256", None)) == (mark, file_sha256(path)):
+        stderr.print(
+            f"{path} is there already, made by the same model with the same settings", highlight=False, soft_wrap=True
+        )
+        return who, kept
     with Output(path, "text", 1, mark) as out:
         faults = _translate(translator, documents, out)
+        # Before the text: killed in between, the next call finds that they do not belong together.
+        with atomic_text(_stamp(path)) as stream:
+            json.dump({"stamp": mark, "sha256": out.sha256, **faults}, stream)
         out.finish()
-    done.write_text(json.dumps({"stamp": mark, **faults}))
     if any(faults.values()):
         stderr.print(
             f"{faults['capped']} sentence(s) reached the length limit; {faults['misaligned']} part(s) came out with "
@@ -257,7 +277,7 @@ def _details(score: Score) -> str:
 
 
 def _show_documents(result: Result) -> None:
-    table = Table("document", *(score.name for score in result.scores), box=None)
+    table = Table(Column("document", overflow="fold"), *(score.name for score in result.scores), box=None)
     measures = [score.measure() for score in result.scores]
     for place, name in enumerate(result.names):
         table.add_row(escape(name), *(number(measure.of(measure.rows[place])) for measure in measures))

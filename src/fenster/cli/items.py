@@ -9,8 +9,9 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from fenster.cli.decoding import Decoding, model_folder, suited
-from fenster.cli.evaluate import keep, show, translated
+from fenster.cli.evaluate import hypotheses_path, keep, show, translated
 from fenster.cli.test_set import Counting
+from fenster.corpus.files import not_over
 from fenster.document import Document, ParallelDocument
 from fenster.errors import ConfigError
 from fenster.evaluate.classes import class_scores
@@ -71,26 +72,27 @@ def items(
     if hyp is not None and len(amounts) != 1:
         raise ConfigError("what context did these translations have?", fix="give --given 0, or --given all")
     found, name = read_items(path, limit), path.name.split(".jsonl")[0]
+    results = {} if output is None else {amount: output / f"{name}.{_label(amount)}.json" for amount in amounts}
+    files = {} if model is None else {amount: hypotheses_path(results[amount]) for amount in amounts}
+    for written in results.values():
+        not_over(written, [path, hyp])
     if model is not None:
         decoding = suited(decoding, model_folder(model, system))
     for amount in amounts:
-        label = "all" if amount is None else str(amount)
-        file, who = hyp, System(name=title or "")
+        file, who = files.get(amount, hyp), System(name=title or "")
+        assert file is not None
         if model is not None:
-            assert output is not None
-            file = output / f"{name}.{label}.txt"
             documents = tuple(_target(item, amount, place) for place, item in enumerate(found))
             who, _ = translated(documents, model_folder(model, system), decoding, device, file)
             who = who.model_copy(update={} if title is None else {"name": title})
             texts = [each[-1] for each in read_hypotheses(file, documents)]
         else:
-            assert file is not None
             alone = tuple(_target(item, 0, place) for place, item in enumerate(found))
             texts = [each[0] for each in read_hypotheses(file, alone)]
             who = who.model_copy(update={} if title else {"name": file.stem})
-        result = _result(found, texts, who, name, label, counting)
-        if output is not None and file is not None:
-            keep(result, output / f"{name}.{label}.json", {"hypotheses": [file], "items": [path]})
+        result = _result(found, texts, who, name, _label(amount), counting)
+        if amount in results:
+            keep(result, results[amount], {"hypotheses": [file], "items": [path]})
         show(result)
 
 
@@ -98,6 +100,10 @@ def _amount(text: str) -> int | None:
     if text != "all" and not text.isdecimal():
         raise ConfigError(f"--given is {text!r}", expected="numbers of preceding sentences, or all")
     return None if text == "all" else int(text)
+
+
+def _label(amount: int | None) -> str:
+    return "all" if amount is None else str(amount)
 
 
 def _target(item: Item, amount: int | None, place: int) -> ParallelDocument:

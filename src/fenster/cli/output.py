@@ -31,7 +31,7 @@ class Output:
         if path is not None and (not path.name or path.is_dir()):
             raise FensterError("is a folder", path=path, expected="the name of a file to write")
         ordinary = path is not None and (path.is_file() or not path.exists())  # not a pipe
-        self._journal = path.with_name(f".{path.name}.unfinished.jsonl") if path is not None and ordinary else None
+        self._journal = unfinished(path) if path is not None and ordinary else None
         self._known = [] if self._journal is None else _read(self._journal, stamp)
         self._line: list[Segment] = []
         self._text: list[str] = []
@@ -41,7 +41,7 @@ class Output:
     def __enter__(self) -> Output:
         if self._journal is not None:
             if self._known:
-                stderr.print(f"going on after {len(self._known):,} segments", highlight=False)
+                stderr.print(f"going on after {len(self._known):,} segments", highlight=False, soft_wrap=True)
             elif self._journal.exists():
                 stderr.print(
                     "starting over: text, settings or model are not those of the unfinished translation here"
@@ -58,7 +58,9 @@ class Output:
             self._stream.close()
         if kind is not None and self._journal is not None:
             if self._kept:
-                stderr.print(f"{self._kept:,} segments are kept; the same command goes on", highlight=False)
+                stderr.print(
+                    f"{self._kept:,} segments are kept; the same command goes on", highlight=False, soft_wrap=True
+                )
             else:
                 self._journal.unlink(missing_ok=True)
 
@@ -95,15 +97,28 @@ class Output:
         else:
             self._text.append(text)
 
+    @property
+    def sha256(self) -> str:
+        """Of the file that `finish` will write."""
+        return hashlib.sha256(self._whole()).hexdigest()
+
+    def _whole(self) -> bytes:
+        return "".join(f"{line}\n" for line in self._text).encode()
+
     def finish(self) -> None:
         if self._path is None:
             return
         with atomic_path(self._path) as temporary:
-            temporary.write_text("".join(f"{line}\n" for line in self._text), encoding="utf-8", newline="\n")
+            temporary.write_bytes(self._whole())
         if self._journal is not None and self._stream is not None:
             self._stream.close()
             self._journal.unlink()
             print(f"-> {self._path}")
+
+
+def unfinished(path: Path) -> Path:
+    """Where the segments of an interrupted translation into `path` are kept."""
+    return path.with_name(f".{path.name}.unfinished.jsonl")
 
 
 def kept_translation(segment: Segment) -> Translated:

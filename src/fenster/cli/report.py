@@ -7,6 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from fenster.corpus.files import not_over
 from fenster.errors import ConfigError
 from fenster.evaluate.report import collect, write_report
 from fenster.picture import pyplot
@@ -51,6 +52,9 @@ def report(
     if output.suffix == ".md":
         raise ConfigError("the page is HTML; Markdown is written beside it", path=output, fix="name it .html")
     found = collect(results)
+    read = [path for each in found.results for names in each.result.files for path in each.files(names)]
+    for written in (output, output.with_suffix(".md")):
+        not_over(written, read)
 
     def say(text: str) -> None:
         stderr.print(text, highlight=False, markup=False)

@@ -10,7 +10,6 @@ from cyclopts import Parameter
 
 from fenster.cli.convert import FormatName, stream
 from fenster.cli.decoding import model_folder
-from fenster.errors import ConfigError
 
 
 def score(
@@ -21,7 +20,7 @@ def score(
     system: str | None = None,
     format: FormatName = None,
     alignment: str | None = None,
-    context: Literal["document", "sentence"] = "document",
+    context: Literal["auto", "document", "sentence"] = "auto",
     tokens: Annotated[bool, Parameter(negative="")] = False,
     device: Literal["auto", "cpu", "cuda"] = "auto",
 ) -> None:
@@ -41,26 +40,19 @@ def score(
     alignment
         Of windows; that of training if left out, sent-align as a check.
     context
-        document: each document is one sequence, so sentences are scored in their context. sentence: each alone.
+        auto: what the model was trained with (each sentence alone, after k others, or in parts of documents).
+        document: each document is one sequence. sentence: each alone.
     tokens
         Also the log-probability of each token, the end symbol last.
     """
-    from fenster.decode.score import score as scored
-    from fenster.model.align import ALIGNMENTS
+    from fenster.decode.score import score_in_context
     from fenster.model.device import find_device
     from fenster.model.saved import load_model
 
-    if alignment is not None and alignment not in ALIGNMENTS:
-        raise ConfigError(f"no alignment is called {alignment!r}", expected=", ".join(ALIGNMENTS))
     saved = load_model(model_folder(model, system), find_device(device))
     for document in stream(paths, format, "scoring"):
         texts = [(a, b) for a, b in zip(document.source.texts, document.target.texts, strict=True)]
-        inputs = (
-            [([a], [b]) for a, b in texts]
-            if context == "sentence"
-            else [([a for a, _ in texts], [b for _, b in texts])]
-        )
-        found = [each for result in scored(saved, inputs, alignment=alignment) for each in result.tokens]
+        found = score_in_context(saved, document.source.texts, document.target.texts, context, alignment=alignment)
         for number, (pair, logs) in enumerate(zip(texts, found, strict=True)):
             entry = {
                 "document": document.id,

@@ -6,6 +6,7 @@ import os
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 from rich.console import Console
 from rich.table import Table
 
@@ -18,10 +19,11 @@ from fenster.progress import bar, console
 def train(
     *,
     device: Literal["cpu", "cuda"] | None = None,
-    lengths: Annotated[list[int], Parameter(consume_multiple=True, negative="")] | None = None,
+    lengths: Annotated[list[int], Parameter(consume_multiple=True, negative="", validator=Number(gte=1))]
+    | None = None,
     tokens: int | None = None,
     systems: Annotated[list[str], Parameter(consume_multiple=True, negative="")] | None = None,
-    seconds: float = 5,
+    seconds: Annotated[float, Parameter(validator=Number(gt=0))] = 5,
     compiled: Annotated[bool, Parameter(name="--compile", negative="--no-compile")] = True,
 ) -> None:
     """Training speed of the base model: a compiled `nn.Transformer` and ours, side by side.
@@ -91,12 +93,13 @@ def train(
 def decode(
     *,
     device: Literal["cpu", "cuda"] | None = None,
-    sentences: Annotated[list[int], Parameter(consume_multiple=True, negative="")] | None = None,
-    beam: int = 4,
-    naive: int = 100,
+    sentences: Annotated[list[int], Parameter(consume_multiple=True, negative="", validator=Number(gte=1))]
+    | None = None,
+    beam: Annotated[int, Parameter(validator=Number(gte=1))] = 4,
+    naive: Annotated[int, Parameter(validator=Number(gte=0))] = 100,
     int8: Annotated[bool, Parameter(negative="")] = False,
     count: int = 32,
-    batch: int = 16,
+    batch: Annotated[int, Parameter(validator=Number(gte=1))] = 16,
     programs: Annotated[list[str], Parameter(consume_multiple=True, negative="")] | None = None,
 ) -> None:
     """Decoding speed of the base model with random weights: by place in a document, and against other programs.

@@ -48,6 +48,10 @@ class TestSet:
         }
         return {key: paths for key, paths in given.items() if paths}
 
+    @property
+    def paths(self) -> list[Path]:
+        return [path for paths in self.files.values() for path in paths]
+
     def read(self) -> tuple[tuple[ParallelDocument, ...], bool, str]:
         """(documents, whether the source is known, name)"""
         if (self.test is None) == (self.ref is None):

@@ -11,7 +11,9 @@ from cyclopts import Parameter
 from rich.table import Table
 
 from fenster.config import load
-from fenster.errors import FensterError, InputError
+from fenster.errors import InputError
+from fenster.picture import check_picture
+from fenster.progress import console as stderr
 from fenster.progress import wide_console
 from fenster.train.folder import RunFolder
 
@@ -54,7 +56,16 @@ def train(
     from fenster.train.loop import train as run
 
     values = {key: value for key, value in (("output", output), ("data", data)) if value is not None}
-    outcome = run(load(config, TrainConfig, set_ or (), values))
+    loaded = load(config, TrainConfig, set_ or (), values)
+    if data is not None and loaded.card.note is not None and not any(each.startswith("card.") for each in set_ or ()):
+        stderr.print(
+            f"the model's card will say: {loaded.card.note}; licence {loaded.card.licence or 'not stated'}. If that "
+            "is not true of this data: --set card.note=… --set card.licence=…",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
+    outcome = run(loaded)
     if outcome.stopped is not None:
         sys.exit(128 + outcome.stopped)
     if not outcome.main:
@@ -106,8 +117,8 @@ def runs(
     if plot is not None:
         from fenster.train.curve import draw
 
-        if not draw({str(folder.path): folder for folder in found}, plot):
-            raise FensterError("drawing needs matplotlib", fix="pip install matplotlib")
+        check_picture(plot)
+        draw({str(folder.path): folder for folder in found}, plot)
         print(f"-> {plot}")
 
 
@@ -127,11 +138,12 @@ def _find(folders: list[Path]) -> list[RunFolder]:
 def _row(folder: RunFolder) -> list[str]:
     train, valid = folder.entries("train"), folder.entries("valid")
     state = "running" if folder.running() else "finished" if folder.entries("stop") else "stopped"
-    best: dict[str, Any] = min(valid, key=lambda entry: float(entry["perplexity"]), default={})
+    measured = [entry for entry in valid if entry.get("perplexity") is not None]
+    best: dict[str, Any] = min(measured, key=lambda entry: float(entry["perplexity"]), default={})
     last: dict[str, Any] = train[-1] if train else {}
 
     def cell(entry: dict[str, Any], key: str, form: str) -> str:
-        return format(entry[key], form) if key in entry else "-"
+        return "-" if entry.get(key) is None else format(entry[key], form)
 
     return [
         state,
@@ -141,7 +153,7 @@ def _row(folder: RunFolder) -> list[str]:
         cell(best, "perplexity_inside", ".4f"),
         cell(last, "loss", ".3f"),
         cell(last, "tokens_per_second", ",.0f"),
-        f"{last['seconds'] / 3600:.2f}" if last else "-",
+        f"{last['seconds'] / 3600:.2f}" if last.get("seconds") is not None else "-",
     ]
 
 

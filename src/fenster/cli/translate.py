@@ -143,7 +143,9 @@ def _translate(
             highlight=False,
         )
     if misaligned:
-        stderr.print(f"{misaligned} part(s) came out with another number of sentences", highlight=False)
+        stderr.print(
+            f"{misaligned} part(s) came out with another number of sentences", highlight=False, soft_wrap=True
+        )
 
 
 def _listed(lines: list[int]) -> str:

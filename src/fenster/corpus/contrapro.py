@@ -121,7 +121,14 @@ def _item(
         before, after = documents.around(name, fields.number("segment id"), left, right)
     else:
         sides = [fields.texts(key) for key in ("src context", "ref context")]
-        kept = min(left, *map(len, sides))
+        kept = min(left, len(sides[0]))
+        if kept != min(left, len(sides[1])):
+            raise InputError(
+                f"item {number} has {len(sides[0])} segments of 'src context' and {len(sides[1])} of 'ref context'",
+                path=path,
+                line=line,
+                expected="as many on both sides",
+            )
         before, after = [side[len(side) - kept :] for side in sides], [[], []]
     segment_id = str(record.get("segment id", ""))
     source, target = (

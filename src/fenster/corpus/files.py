@@ -169,8 +169,8 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
         folder.parent.mkdir(parents=True, exist_ok=True)
         for stale in (*folder.parent.glob(f".{folder.name}.old-*"), *folder.parent.glob(f".{folder.name}.partial-*")):
             pid = stale.name.rsplit("-", 1)[1]
-            if not (stale.is_dir() and pid.isdigit()) or _alive(int(pid)):
-                continue
+            if not (stale.is_dir() and pid.isdigit()) or (int(pid) != os.getpid() and _alive(int(pid))):
+                continue  # not ours to clear; in a container the killed process may well have had our number
             if ".old-" in stale.name and not folder.exists():
                 stale.rename(folder)  # killed between the two renames below
             else:

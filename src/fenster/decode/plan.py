@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
 
+from fenster.context import begins
 from fenster.decode import full_segment, sequential
 from fenster.decode.config import DecodeConfig
 from fenster.decode.full_segment import Block
 from fenster.decode.job import Job
 from fenster.decode.sequential import Reading
+from fenster.errors import ConfigError
 from fenster.model.saved import Saved
 from fenster.tokenize import Ids
 
@@ -28,21 +31,33 @@ class Plan:
             return "sentence"
         return "sequential" if description.model.attention.kind == "window" else "full-segment"
 
+    def check(self) -> None:
+        """An error where a setting would do nothing."""
+        config, strategy = self.config, self.strategy
+        for name, given, wanted in (
+            ("context", config.context != "auto", "sequential"),
+            ("lookahead", config.lookahead > 0, "sequential"),
+            ("count", config.count != "forced", "full-segment"),
+        ):
+            if given and strategy != wanted:
+                raise ConfigError(f"{name} is for {wanted} decoding, and this is {strategy}", fix="leave it out")
+
     def next(self, reading: Reading) -> Job:
         """The search for a reading's next sentence, with as much context as the settings say."""
         number, context, trained = reading.next, self.config.context, self.saved.description.context
-        first, bod = 0, False
+        first = 0
         if context == "auto" and trained.kind == "adjacent":
             context = trained.k
         elif context == "auto":
             context = "document" if self.saved.model.config.positions == "relative" else "part"
         if isinstance(context, int):
-            first, bod = max(0, number - context), trained.kind == "adjacent" and number < context
+            first = max(0, number - context)
         elif context == "part":
-            cut = full_segment.blocks(reading.source, trained, self.saved.model.ratio)
-            first = next((block.first for block in cut if block.first <= number < block.last), 0)
-        if trained.kind == "document":
-            bod = trained.bod and first == 0
+            if not reading.parts:
+                cut = full_segment.blocks(reading.source, trained, self.saved.model.ratio)
+                reading.parts = [block.first for block in cut]
+            first = reading.parts[bisect_right(reading.parts, number) - 1]
+        bod = begins(trained, first, number - first)
         return self.in_context(reading, first=first, bod=bod, lookahead=self.config.lookahead)
 
     def in_context(self, reading: Reading, *, first: int, bod: bool, lookahead: int = 0) -> Job:
@@ -60,7 +75,8 @@ class Plan:
     def cut(self, source: list[Ids]) -> list[Block]:
         """What is searched at once where that is not a single sentence in context."""
         if self.strategy == "sentence":
-            return [Block(number, number + 1, False) for number in range(len(source))]
+            trained = self.saved.description.context
+            return [Block(number, number + 1, begins(trained, number, 0)) for number in range(len(source))]
         return full_segment.blocks(source, self.saved.description.context, self.saved.model.ratio)
 
     def whole(self, source: list[Ids], block: Block, *, forced: bool) -> Job:

@@ -27,6 +27,8 @@ class Reading:
     source_starts: list[int] = field(default_factory=lambda: [0])
     """Tokens before each sentence, end symbols included; of translated ones and the next."""
     target_starts: list[int] = field(default_factory=lambda: [0])
+    parts: list[int] = field(default_factory=list)
+    """First sentences of the parts that the document is cut into, once someone has asked."""
 
     @property
     def next(self) -> int:

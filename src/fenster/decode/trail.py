@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from fenster.errors import not_a_number
 from fenster.tokenize import EOS_ID, SEP_ID
 
 Numbers = NDArray[np.int64]
@@ -72,6 +73,8 @@ class Trails:
         lane = self._lane
         parents, tokens, full, places = report.numbers.cpu().numpy()[:, : len(lane)]  # [rows, candidates] each
         logs = report.logs.cpu().numpy()[: len(lane)]
+        if np.isnan(logs[self._going[lane]]).any():
+            raise not_a_number()
         stops = (tokens == EOS_ID) | ((tokens == SEP_ID) & self._one[lane, None])
         said = (logs > -np.inf) & self._going[lane, None]
         marks = np.where(full, places, -1)

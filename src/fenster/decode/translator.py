@@ -45,8 +45,10 @@ class Translator:
         fit = [name for name, kind in ALIGNMENTS.items() if not kind.needs_length]
         if alignment is not None and alignment not in fit:
             raise ConfigError(f"no alignment for decoding is called {alignment!r}", expected=", ".join(fit))
-        if self.config.focus and self.model.config.attention.kind != "window":
-            raise ConfigError("focus is for window attention", fix="leave it out")
+        for name, given in (("alignment", alignment), ("focus", self.config.focus)):
+            if given and self.model.config.attention.kind != "window":
+                raise ConfigError(f"{name} is for window attention", fix="leave it out")
+        self._plan.check()
 
     @classmethod
     def load(cls, folder: Path | str, config: DecodeConfig | None = None, device: str = "auto") -> Translator:

@@ -53,8 +53,9 @@ def interval(measure: Measure, rows: Rows, samples: int = SAMPLES, seed: int = S
 def compare(measure: Measure, ours: Rows, theirs: Rows, samples: int = SAMPLES, seed: int = SEED) -> Comparison:
     """Paired bootstrap test of `ours` against `theirs`, the same units in the same order.
 
-    The p-value is sacrebleu's: the share of samples whose difference is as far from the mean difference as the true
-    one is from 0.
+    The p-value is two-sided: the share of samples whose difference is as far from the mean difference as the true one
+    is from 0. sacrebleu's paired bootstrap takes absolute differences first and counts one side, which gives about
+    half of it.
     """
     if len(ours) != len(theirs):
         raise ValueError(f"{len(ours)} and {len(theirs)} units cannot be paired")

@@ -23,7 +23,6 @@ try:
 except ImportError:  # a torch build without Triton
     triton = None
 
-_INTERPRETED = triton is not None and bool(triton.knobs.runtime.interpret)
 _WIDEST = 4096  # columns that a program can hold
 _BLOCK = 4096  # elements of a program without rows
 

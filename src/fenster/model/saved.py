@@ -37,8 +37,8 @@ class Description(Config):
 
     format_version: int = FORMAT_VERSION
     model: ModelConfig
-    vocab_size: int
-    ratio: float
+    vocab_size: int = Field(ge=1)
+    ratio: float = Field(gt=0, allow_inf_nan=False)
     """Source over target tokens in training (train_ratio)."""
     context: ContextConfig
     """What the model was trained on; the default of decoding follows from it."""
@@ -47,7 +47,7 @@ class Description(Config):
     bits: Literal[8, 32] = 32
     """Of each number in the files of weights."""
     sha256: dict[str, str] = Field(default_factory=dict)
-    """Of each file of weights; checked on load where they are given."""
+    """Of each file of weights and the tokenizer; checked on load where they are given."""
     training: dict[str, Any] = Field(default_factory=dict)
     """Data, updates, perplexity, versions: for people, not for the program."""
 
@@ -83,8 +83,9 @@ def save_model(
         for name, part in _files(weights, most):
             write_tensors(temporary / name, part)
             hashes[name] = file_sha256(temporary / name)
-        description = description.model_copy(update={"sha256": hashes})
         tokenizer.save(temporary / _TOKENIZER)
+        hashes[_TOKENIZER] = file_sha256(temporary / _TOKENIZER)
+        description = description.model_copy(update={"sha256": hashes})
         text = json.dumps(description.model_dump(mode="json"), indent=1, ensure_ascii=False)
         (temporary / _CONFIG).write_text(text + "\n", encoding="utf-8")
         (temporary / _CARD).write_text(card, encoding="utf-8")
@@ -128,6 +129,10 @@ def load_model(folder: Path, device: torch.device | str = "cpu") -> Saved:
     """The model in evaluation mode on `device`, with its tokenizer."""
     description = read_description(folder)
     tokenizer = Tokenizer.load(folder / _TOKENIZER)
+    if description.sha256.get(_TOKENIZER, tokenizer.sha256) != tokenizer.sha256:
+        raise InputError(
+            "not the model's: its hash is another", path=folder / _TOKENIZER, fix="copy the folder again"
+        )
     if len(tokenizer) != description.vocab_size:
         raise InputError(
             f"has {len(tokenizer)} pieces",

@@ -35,6 +35,8 @@ class Progress(Config):
     """Target tokens trained on."""
     seconds: float = 0.0
     """Training time, of all parts."""
+    unlogged: float = 0.0
+    """Of it, what came after the last line of the log."""
     skipped: int = 0
     """Updates skipped because a gradient was not a number."""
     best: float | None = None
@@ -56,6 +58,12 @@ class State(Config):
     """Of the prepared data."""
     beginning: Beginning | None = None
     """The model that the run began with, if it did not start anew."""
+
+    @property
+    def initial(self) -> Path | None:
+        """Where that model lay then."""
+        given = self.config.get("initial")
+        return None if given is None else Path(given)
 
 
 def save(folder: Path, state: State, engine: Engine, keep: int) -> None:

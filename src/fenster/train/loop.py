@@ -6,18 +6,16 @@ interrupted: data order and dropout follow from (seed, update), all else is in t
 
 from __future__ import annotations
 
-import math
 import signal
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
 
 import torch
 
 from fenster.context import ExampleIndex
-from fenster.errors import ConfigError, FensterError, InputError
+from fenster.errors import ConfigError, InputError
 from fenster.loader import Loader, Position, Step, prefetch
 from fenster.model.device import out_of_memory
 from fenster.model.transformer import Transformer
@@ -34,7 +32,8 @@ from fenster.train.journal import Journal
 from fenster.train.limits import limit, share_done
 from fenster.train.models import Models
 from fenster.train.signals import catching
-from fenster.train.validate import Validator
+from fenster.train.trouble import gradient_error, memory_error
+from fenster.train.validate import Validator, perplexity
 from fenster.train.world import World, join
 
 
@@ -78,6 +77,8 @@ class Run:
         self._begun = ""
         if resume is not None:
             self._beginning = resume[1].beginning
+            # The record keeps what the run really began with, whatever is given now.
+            self.config = config = config.model_copy(update={"initial": resume[1].initial})
         elif config.initial is not None:
             self._beginning, self._begun = begin_with(model, config, self.data)
         model.train()
@@ -86,10 +87,12 @@ class Run:
         self.validator = Validator(self.data.split(config.valid.split), config.context, config.valid.tokens, world)
         self.models = Models(config, folder, self.data, self.engine, self._beginning)
         self.progress = Progress()
+        self._unlogged = 0.0
         if resume is not None:
             place, state = resume
             checkpoint.restore(place, self.engine)
             self.progress = state.progress
+            self._unlogged = state.progress.unlogged
         self._batches = len(self.sampler.plan(0))
         self._began = self._last = self._saved = time.monotonic()
         self._before = self.progress.seconds
@@ -168,7 +171,8 @@ class Run:
 
     def _train(self, caught: list[int]) -> int | None:
         """Updates until a limit is reached (None) or a signal came (its number)."""
-        self._began = self._last = self._saved = time.monotonic()
+        self._began = self._saved = time.monotonic()
+        self._last = self._began - self._unlogged
         share = self.config.optimizer.batches // self.world.ranks
         feed = prefetch(self._feed(), 8)
         try:
@@ -217,7 +221,7 @@ class Run:
         except RuntimeError as error:
             if not out_of_memory(error):
                 raise
-            self._out_of_memory(batches, number, error)
+            raise memory_error(batches, number, self.config) from error
         self.progress = self.progress.model_copy(
             update={
                 "update": number,
@@ -227,16 +231,6 @@ class Run:
                 "seconds": self._before + time.monotonic() - self._began,
             }
         )
-
-    def _out_of_memory(self, batches: list[Inputs], number: int, error: Exception) -> NoReturn:
-        worst = max(batches, key=lambda inputs: inputs.source.tokens + inputs.target.tokens)
-        raise FensterError(
-            f"out of memory at update {number:,}, in a batch of {len(worst.batch)} examples with "
-            f"{worst.batch.source.tokens:,} source and {worst.batch.target.tokens:,} target tokens "
-            f"(the longest has {max(worst.batch.source.longest, worst.batch.target.longest):,})",
-            fix=f"lower batch.tokens (now {self.config.batch.tokens:,}) and raise optimizer.batches to match"
-            + ("" if self.config.checkpointing == "layers" else ", or set checkpointing: ffn or layers"),
-        ) from error
 
     def _look_around(self) -> None:
         """Log, probe and validate, where it is time."""
@@ -276,17 +270,12 @@ class Run:
         self._last = now
         self.journal.write(entry, share_done(self.config.stop, self.progress, self._batches))
         if reading.in_a_row >= self.config.optimizer.bad_updates:
-            raise FensterError(
-                f"the gradient of {round(reading.in_a_row)} updates in a row was not a number (NaN or infinite); "
-                f"none of them was applied. The run stopped at update {self.progress.update:,}",
-                fix="lower optimizer.rate, raise optimizer.warmup, or set optimizer.clip; if it happens at the very "
-                "beginning, try precision: float32. The last checkpoint is sound",
-            )
+            raise gradient_error(round(reading.in_a_row), self.progress.update)
 
     def _validate(self) -> None:
         began = time.monotonic()
         result = self.models.validate(self.validator)
-        better = self.progress.best is None or result.perplexity < self.progress.best
+        better = result.better_than(self.progress.best)
         changes = (
             {"best": result.perplexity, "best_update": self.progress.update, "waiting": 0}
             if better
@@ -303,6 +292,7 @@ class Run:
 
     def _save(self) -> None:
         began = time.monotonic()
+        self.progress = self.progress.model_copy(update={"unlogged": began - self._last})
         config = self.config.model_dump(mode="json")
         state = State(
             format_version=checkpoint.FORMAT_VERSION,
@@ -314,8 +304,3 @@ class Run:
         checkpoint.save(self.folder.checkpoints, state, self.engine, self.config.checkpoint.keep)
         self._saved = time.monotonic()
         self._last += self._saved - began
-
-
-def perplexity(nll: float) -> float:
-    """exp, without overflow for a model that knows nothing yet."""
-    return math.exp(min(nll, 700.0))

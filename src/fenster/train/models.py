@@ -100,7 +100,7 @@ class Models:
     def _consider(
         self, progress: Progress, result: Validation, weights: Weights, text: str, journal: Journal
     ) -> Progress:
-        better = progress.best is None or result.perplexity < progress.best
+        better = result.better_than(progress.best)
         journal.say(f"{text}: valid perplexity {result.perplexity:.4f}" + (", taken" if better else ", not taken"))
         journal.write(result.entry(progress.update, best=better, waiting=progress.waiting, weights=text))
         if not better:
@@ -141,7 +141,7 @@ class Models:
             "documents": train.documents,
             "target_tokens": train.target_tokens,
             # Without folders of this machine: a model is passed on, its run is not.
-            "data": {key: value for key, value in self.data_record().items() if key != "folder"},
+            "data": shareable(self.data_record()),
             "versions": versions(),
             "config": config.model_dump(mode="json", exclude={"data", "output", "initial"}),
         }
@@ -158,6 +158,15 @@ class Models:
         )
         text = card(description, config.card.note)
         save_model(self._folder.model, description, weights, self._data.tokenizer, text)
+
+
+def shareable(record: dict[str, Any]) -> dict[str, Any]:
+    """A record of data without where it lay: files keep their name and their folder's, which tells corpora apart."""
+    inputs = [
+        each | {"paths": ["/".join(Path(path).parts[-2:]).lstrip("/") for path in each["paths"]]}
+        for each in record["inputs"]
+    ]
+    return {key: value for key, value in record.items() if key != "folder"} | {"inputs": inputs}
 
 
 def average(models: list[Weights]) -> Weights:

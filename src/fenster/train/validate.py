@@ -28,6 +28,14 @@ from fenster.train.inputs import Inputs
 from fenster.train.world import World
 
 
+def perplexity(nll: float) -> float:
+    """exp, without overflow for a model that knows nothing; what is not a number counts as that too."""
+    return math.exp(min(700.0, nll))
+
+
+WORST = perplexity(math.inf)
+
+
 @dataclass(frozen=True)
 class Validation:
     perplexity: float
@@ -36,6 +44,10 @@ class Validation:
     """A token of the sentences themselves."""
     tokens: int
     sentences: int
+
+    def better_than(self, best: float | None) -> bool:
+        """Whether it is a number at all, and below the best so far."""
+        return self.perplexity < (WORST if best is None else best)
 
     def entry(self, update: int, *, best: bool, waiting: int, **more: Any) -> dict[str, Any]:
         """As the log has it."""
@@ -62,8 +74,8 @@ class Validator:
                 sums += nll[inside].sum(), nll[ends].sum(), inside.sum(), ends.sum()
         inner, end, tokens, sentences = self._world.sum(*sums.tolist())
         return Validation(
-            math.exp(min(700, (inner + end) / (tokens + sentences))),
-            math.exp(min(700, inner / max(tokens, 1))),
+            perplexity((inner + end) / (tokens + sentences)),
+            perplexity(inner / max(tokens, 1)),
             round(tokens),
             round(sentences),
         )

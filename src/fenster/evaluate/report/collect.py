@@ -65,12 +65,12 @@ def _told_apart(placed: list[Placed]) -> list[Placed]:
         key = (result.kind, result.test, result.variant, result.system.name, result.system.strategy or "")
         groups.setdefault(key, []).append(each)
         first = sizes.setdefault((result.kind, result.test), each)
-        if result.kind == "translation" and first.result.segments != result.segments:
+        if result.kind in ("translation", "contrastive", "items") and first.result.segments != result.segments:
             raise InputError(
                 f"a test set called {result.test!r} of {result.segments} segments; the one in {first.path} has "
                 f"{first.result.segments}",
                 path=each.path,
-                fix="evaluate with --name, so that test sets have names of their own",
+                fix="evaluate the same items, or with --name, so that test sets have names of their own",
             )
     made = []
     for group in groups.values():

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from torch import Tensor
 
+from fenster.errors import FensterError
 from fenster.model.compute.block import block
 from fenster.model.compute.dense import dense
 from fenster.model.compute.dense import ready as dense_ready
@@ -46,6 +47,12 @@ def choose(name: str, pattern: Pattern, q: Tensor, relative: bool) -> str:
         return "varlen" if varlen_available(q, pattern, relative) else "dense"
     if name == "auto":
         return "kernel" if q.is_cuda and kernel_available(q) else "block"
+    if name == "varlen" and (pattern.window is not None or not varlen_available(q, pattern, relative)):
+        raise FensterError(
+            "this attention cannot be computed the way `varlen`",
+            expected="a GPU, 16-bit numbers, no windows, no relative positions",
+            fix="take compute: auto",
+        )
     return name
 
 
