@@ -1,5 +1,6 @@
 """8-bit weights stay close to the model, and every rule of decoding holds for them."""
 
+import pytest
 import torch
 from torch import nn
 
@@ -7,6 +8,7 @@ from fenster.decode.config import DecodeConfig
 from fenster.decode.quantise import Rows, quantised
 from fenster.decode.translator import Translator
 from fenster.document import Document
+from fenster.errors import FensterError
 from fenster.model.saved import Saved
 from fenster.shards import Prepared
 from tests.decode.conftest import make_saved
@@ -58,3 +60,6 @@ def test_a_row_does_not_depend_on_its_company() -> None:
         error = (whole - layer(inputs)).norm(dim=1) / (layer(inputs) - layer.bias).norm(dim=1).clamp(min=1e-3)
         assert float(error.detach().max()) < 0.05
     assert torch.equal(whole[3], layer.bias), "a row of zeros"
+    for fault in (torch.nan, torch.inf):
+        with pytest.raises(FensterError, match="is not a number"):
+            rows(torch.full((2, 24), fault))

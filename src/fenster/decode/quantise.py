@@ -8,7 +8,7 @@ import warnings
 import torch
 from torch import Tensor, nn
 
-from fenster.errors import FensterError
+from fenster.errors import FensterError, not_a_number
 from fenster.model.layers import FeedForward
 from fenster.model.transformer import Transformer
 
@@ -40,8 +40,13 @@ class Rows(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         rows = x.reshape(-1, x.shape[-1])
         most = rows.abs().amax(1, keepdim=True).clamp_(min=_SMALLEST)  # a norm would take ten times as long
-        # Seven bits of inputs: products of eight would overflow on processors without VNNI.
-        out = torch.ops.quantized.linear_dynamic(torch.cat([rows / most, self.ends]), self.weight, True)
+        try:
+            # Seven bits of inputs: products of eight would overflow on processors without VNNI.
+            out = torch.ops.quantized.linear_dynamic(torch.cat([rows / most, self.ends]), self.weight, True)
+        except RuntimeError:
+            if bool(rows.isfinite().all()):
+                raise
+            raise not_a_number() from None  # it found no range
         return torch.addcmul(self.bias, out[:-1], most).view(*x.shape[:-1], -1)
 
 

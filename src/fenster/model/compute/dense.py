@@ -47,17 +47,22 @@ def _mask(pattern: Pattern) -> Tensor:
     mask = j < keys.lengths[:, None, None]  # [B, 1, S]
     if pattern.causal:
         mask = mask & (j <= i)
-    same = pad(queries.sentence, queries)[:, :, None] == pad(keys.sentence, keys)[:, None, :]  # [B, T, S]
     if pattern.same_sentence:
-        mask = mask & same
+        mask = mask & _same_sentence(pattern)
     if pattern.window is not None:
         center = i[None] if pattern.center is None else pad(pattern.center, queries)[:, :, None]
         mask = mask & ((j - center).abs() <= pattern.window)
     if pattern.focused is not None:
-        own = mask & same
+        own = mask & _same_sentence(pattern)
         mask = torch.where(pad(pattern.focused, queries)[:, :, None] & own.any(2, keepdim=True), own, mask)
     padding = i >= queries.lengths[:, None, None]  # [B, T, 1]
     return (mask | (padding & (j == 0))).unsqueeze(1)
+
+
+def _same_sentence(pattern: Pattern) -> Tensor:
+    """[B, T, S]"""
+    queries, keys = pattern.queries, pattern.keys
+    return pad(queries.sentence, queries)[:, :, None] == pad(keys.sentence, keys)[:, None, :]
 
 
 # Not compiled: with dynamic shapes PyTorch 2.11 keeps the strides of the first batch's index for the backward pass.
