@@ -36,10 +36,12 @@ class Rows(nn.Module):
         self.bias = torch.zeros(len(scale)) if layer.bias is None else layer.bias.detach().float()
         self.ends = torch.zeros(1, weight.shape[1])
         self.ends[0, 0], self.ends[0, -1] = 1, lowest
+        self.lowest = lowest
 
     def forward(self, x: Tensor) -> Tensor:
         rows = x.reshape(-1, x.shape[-1])
-        most = rows.abs().amax(1, keepdim=True).clamp_(min=_SMALLEST)  # a norm would take ten times as long
+        size = rows.abs() if self.lowest else rows  # a norm would take ten times as long
+        most = size.amax(1, keepdim=True).clamp_(min=_SMALLEST)
         try:
             # Seven bits of inputs: products of eight would overflow on processors without VNNI.
             out = torch.ops.quantized.linear_dynamic(torch.cat([rows / most, self.ends]), self.weight, True)
