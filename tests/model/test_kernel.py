@@ -1,5 +1,6 @@
 """The fused kernel equals the reference, values and gradients: on CUDA, or in Triton's interpreter."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -68,6 +69,14 @@ def test_any_shape(
     target = Packed.of_sentences([t for _, t in lengths], DEVICE)
     pattern = make_pattern(kind, source, target, window, centers, seed)
     assert_near(pattern, draw(pattern, relative and kind != "cross", seed=seed), dtype)
+
+
+def test_queries_that_keep_to_their_sentence() -> None:
+    source = Packed.of_sentences([[9, 30, 7, 12], [5, 4]], DEVICE)
+    target = Packed.of_sentences([[11, 25, 8, 10], [6, 3]], DEVICE)
+    pattern = make_pattern("cross", source, target, 20, "random", 3)
+    focused = torch.arange(target.tokens, device=DEVICE) % 3 > 0
+    assert_near(replace(pattern, focused=focused), draw(pattern, relative=False))
 
 
 @pytest.mark.parametrize(
