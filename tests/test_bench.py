@@ -33,7 +33,9 @@ def test_every_way_of_attention_can_be_measured(way: str) -> None:
         (["attention", "--plot", "picture.xyz"], "no kind of picture"),
         (["memory", "--lengths", "-5"], "Must be >= 1"),
         (["train", "--lengths", "0"], "Must be >= 1"),
+        (["train", "--tokens", "0"], "Must be >= 1"),
         (["decode", "--batch", "0"], "Must be >= 1"),
+        (["decode", "--count", "0"], "Must be >= 1"),
         (["decode", "--sentences", "0"], "Must be >= 1"),
     ],
 )

@@ -491,6 +491,8 @@ def test_runs_are_listed_whatever_their_log_lacks(
     main(["runs", str(folder.path)])
     row = next(line for line in capsys.readouterr().out.splitlines() if line.startswith(f" {folder.path}"))
     assert " 6 " in row and row.rstrip().endswith("-")
+    main(["runs", str(folder.path), "--plot", str(folder.path / "all.png")])
+    assert (folder.path / "all.png").stat().st_size > 1000
     with pytest.raises(SystemExit) as ended:
         main(["runs", str(folder.path), "--plot", "x.yaml"])
     assert ended.value.code == 2 and "no kind of picture" in capsys.readouterr().err

@@ -11,8 +11,9 @@ from cyclopts.validators import Number
 from rich.table import Table
 
 from fenster.cli.decoding import Decoding, described, model_folder, suited
-from fenster.cli.evaluate import hypotheses_path, keep, show, translated
+from fenster.cli.evaluate import keep, show
 from fenster.cli.test_set import Counting
+from fenster.cli.translations import hypotheses_path, translated
 from fenster.context import begins
 from fenster.corpus.contrapro import ContrastiveItem, Documents, read_items
 from fenster.corpus.files import TextFiles, atomic_text, not_over

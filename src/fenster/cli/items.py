@@ -9,8 +9,9 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from fenster.cli.decoding import Decoding, model_folder, suited
-from fenster.cli.evaluate import hypotheses_path, keep, show, translated
+from fenster.cli.evaluate import keep, show
 from fenster.cli.test_set import Counting
+from fenster.cli.translations import hypotheses_path, translated
 from fenster.corpus.files import not_over
 from fenster.document import Document, ParallelDocument
 from fenster.errors import ConfigError

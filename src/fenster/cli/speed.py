@@ -21,7 +21,7 @@ def train(
     device: Literal["cpu", "cuda"] | None = None,
     lengths: Annotated[list[int], Parameter(consume_multiple=True, negative="", validator=Number(gte=1))]
     | None = None,
-    tokens: int | None = None,
+    tokens: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
     systems: Annotated[list[str], Parameter(consume_multiple=True, negative="")] | None = None,
     seconds: Annotated[float, Parameter(validator=Number(gt=0))] = 5,
     compiled: Annotated[bool, Parameter(name="--compile", negative="--no-compile")] = True,
@@ -98,7 +98,7 @@ def decode(
     beam: Annotated[int, Parameter(validator=Number(gte=1))] = 4,
     naive: Annotated[int, Parameter(validator=Number(gte=0))] = 100,
     int8: Annotated[bool, Parameter(negative="")] = False,
-    count: int = 32,
+    count: Annotated[int, Parameter(validator=Number(gte=1))] = 32,
     batch: Annotated[int, Parameter(validator=Number(gte=1))] = 16,
     programs: Annotated[list[str], Parameter(consume_multiple=True, negative="")] | None = None,
 ) -> None:

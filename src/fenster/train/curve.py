@@ -18,9 +18,13 @@ def draw(runs: Mapping[str, RunFolder], path: Path) -> bool:
 
     figure, (left, right) = plot.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
     for name, folder in runs.items():
-        losses = [(entry["update"], entry["loss"]) for entry in folder.entries("train") if entry["loss"] is not None]
+        losses = [
+            (entry["update"], entry["loss"]) for entry in folder.entries("train") if entry.get("loss") is not None
+        ]
         valid = [
-            (entry["update"], entry["perplexity"]) for entry in folder.entries("valid") if "weights" not in entry
+            (entry["update"], entry["perplexity"])
+            for entry in folder.entries("valid")
+            if "perplexity" in entry and "weights" not in entry
         ]
         if losses:
             left.plot(*zip(*losses, strict=True), label=name, linewidth=1)

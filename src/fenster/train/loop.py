@@ -87,12 +87,10 @@ class Run:
         self.validator = Validator(self.data.split(config.valid.split), config.context, config.valid.tokens, world)
         self.models = Models(config, folder, self.data, self.engine, self._beginning)
         self.progress = Progress()
-        self._unlogged = 0.0
         if resume is not None:
             place, state = resume
             checkpoint.restore(place, self.engine)
             self.progress = state.progress
-            self._unlogged = state.progress.unlogged
         self._batches = len(self.sampler.plan(0))
         self._began = self._last = self._saved = time.monotonic()
         self._before = self.progress.seconds
@@ -172,7 +170,7 @@ class Run:
     def _train(self, caught: list[int]) -> int | None:
         """Updates until a limit is reached (None) or a signal came (its number)."""
         self._began = self._saved = time.monotonic()
-        self._last = self._began - self._unlogged
+        self._last = self._began - self.progress.unlogged
         share = self.config.optimizer.batches // self.world.ranks
         feed = prefetch(self._feed(), 8)
         try:
