@@ -209,8 +209,10 @@ def _describe(fault: Any, model: type[BaseModel]) -> str:
     parts, known = _locate(model, fault["loc"])
     where = ".".join(parts)
     if fault["type"] != "extra_forbidden":
-        given = "" if fault["type"] == "missing" else f" (got {fault['input']!r})"
-        return f"{where}: {fault['msg']}{given}"
+        # A fault of several keys together has a whole section as its input: what it says is enough.
+        given = "" if fault["type"] == "missing" or isinstance(fault["input"], dict) else f" (got {fault['input']!r})"
+        message = fault["msg"].removeprefix("Value error, ")
+        return f"{where}: {message}{given}" if where else f"{message}{given}"
     close = difflib.get_close_matches(parts[-1], known, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else f"; known keys: {', '.join(known)}" if known else ""
     return f"{where}: unknown key{hint}"

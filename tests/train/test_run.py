@@ -344,6 +344,26 @@ def test_the_rate_rises_and_falls(settings: dict[str, Any]) -> None:
     assert rates[6:] == pytest.approx([1e-3 * (6 / n) ** 0.5 for n in range(7, 13)])
 
 
+def test_a_cooldown_ends_with_the_run_and_moves_with_its_end(settings: dict[str, Any]) -> None:
+    optimizer = {"rate": 1e-3, "warmup": 2, "cooldown": 4}
+    train(make(settings, optimizer=optimizer, log={"every": 1}))
+
+    def rates() -> list[float]:
+        return [entry["rate"] for entry in RunFolder(settings["output"]).entries("train")]
+
+    full = [1e-3 * (2 / n) ** 0.5 for n in range(2, 17)]
+    cooling = [1, 3 / 4, 2 / 4, 1 / 4]
+    assert rates()[1:] == pytest.approx([*full[:7], *(full[7 + n] * cooling[n] for n in range(4))])
+    train(make(settings, optimizer=optimizer, log={"every": 1}, stop={"updates": 16}))
+    assert rates()[12:] == pytest.approx([full[11 + n] * cooling[n] for n in range(4)])
+
+
+@pytest.mark.parametrize("stop", [{"updates": 3}, {"updates": None, "minutes": 1}])
+def test_a_cooldown_needs_an_end_to_count_back_from(settings: dict[str, Any], stop: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=r"cooldown: 4 counts back from stop\.updates"):
+        make(settings, optimizer={"cooldown": 4}, stop=stop)
+
+
 @pytest.mark.parametrize("what", ["ffn", "layers"])
 def test_checkpointing_changes_no_number(settings: dict[str, Any], tmp_path: Path, what: str) -> None:
     train(make(settings))

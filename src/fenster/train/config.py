@@ -21,12 +21,15 @@ Beta = Annotated[float, Field(ge=0, lt=1)]
 
 
 class OptimizerConfig(Config):
-    """Adam with an inverse-square-root schedule, and the loss."""
+    """Adam with an inverse-square-root schedule that may end in a cool-down, and the loss."""
 
     rate: float = Field(default=5e-4, gt=0, allow_inf_nan=False)
     """Learning rate at its peak, when the warm-up ends."""
     warmup: int = Field(default=4000, ge=1)
     """Updates over which the rate rises linearly; then it falls with 1 / sqrt(updates)."""
+    cooldown: int | None = Field(default=None, ge=1)
+    """The last updates before stop.updates, over which the rate also falls linearly to nothing. A run that is
+    prolonged with a higher stop.updates goes on at the full rate."""
     betas: tuple[Beta, Beta] = (0.9, 0.98)
     epsilon: float = Field(default=1e-9, gt=0)
     clip: float | None = Field(default=1.0, gt=0)
@@ -137,6 +140,15 @@ class TrainConfig(Config):
     checkpointing: Checkpointing = "none"
     """Compute again in the backward pass instead of keeping: ffn, the inside of the feed-forward parts (little time);
     layers, all but each layer's input (least memory; no CUDA graphs)."""
+
+    @model_validator(mode="after")
+    def _known_end(self) -> TrainConfig:
+        if self.optimizer.cooldown is not None and (self.stop.updates or 0) < self.optimizer.cooldown:
+            raise ValueError(
+                f"optimizer.cooldown: {self.optimizer.cooldown} counts back from stop.updates, which is "
+                f"{self.stop.updates}; it must be a number no smaller than the cool-down"
+            )
+        return self
 
     @property
     def system(self) -> str:

@@ -90,7 +90,11 @@ class Engine:
     def rate(self, update: int) -> float:
         """Learning rate of update 1, 2, …"""
         settings = self._config.optimizer
-        return settings.rate * min(update / settings.warmup, math.sqrt(settings.warmup / update))
+        rate = settings.rate * min(update / settings.warmup, math.sqrt(settings.warmup / update))
+        end = self._config.stop.updates
+        if settings.cooldown is None or end is None:
+            return rate
+        return rate * min(1.0, (end + 1 - update) / settings.cooldown)
 
     def update(self, number: int, batches: Sequence[Inputs], tokens: int) -> None:
         """Update `number` (from 1) on this process' batches; `tokens` are the target tokens of all processes."""
