@@ -2,9 +2,9 @@
 # Train one system of task EP with the budget that all systems of the tables share:
 #   experiments/ep-train.sh SYSTEM [fenster train's options]
 # SYSTEM: a file of configs/train/europarl, or a variant of its window.yaml (Table 4): window-w10, window-w30, window-abs,
-# window-sent-align, window-sent-linear, window-whole; or en-it/sentence, en-it/window; or dialogue/SYSTEM (the same on
-# configs/prepare/dialogue.yaml, for forms of address); or lst-from-sentence, which begins with the sentence-level system's
-# weights (LST does not get anywhere from random ones), at a lower rate.
+# window-sent-align, window-sent-linear, window-whole, window-whole-sent-align; or en-it/sentence, en-it/window; or
+# dialogue/SYSTEM (the same on configs/prepare/dialogue.yaml, for forms of address); or lst-from-sentence, which begins
+# with the sentence-level system's weights (LST does not get anywhere from random ones), at a lower rate.
 # 6,000 updates of 24,000 target tokens (about 14 epochs of sentences), warm-up 2,000, peak rate 8e-4, moving average
 # 0.998, the checkpoint with the best validation perplexity. The same command goes on with a run that was stopped.
 set -eu
@@ -19,6 +19,7 @@ window-abs) set -- --set model.positions=sinusoidal "$@" ;;
 window-sent-align) set -- --set $attention.alignment=sent-align "$@" ;;
 window-sent-linear) set -- --set $attention.alignment=sent-linear --set $attention.decoding_alignment=sent-linear "$@" ;;
 window-whole) set -- --set context.limit=null "$@" ;;
+window-whole-sent-align) set -- --set context.limit=null --set $attention.alignment=sent-align "$@" ;;
 lst-from-sentence)
     config=europarl/lst
     set -- --set "output=runs/europarl/$system" --set initial=runs/europarl/sentence/model "$@"
