@@ -177,7 +177,8 @@ def load(
         raise ConfigError(f"holds a {type(data).__name__}", path=path, expected="keys and values")
     for override in overrides:
         _override(data, override)
-    return check({**data, **(values or {})}, model, path)
+    what = "the configuration" + (" as --set changes it" if overrides else "")
+    return check({**data, **(values or {})}, model, path, what)
 
 
 def _override(data: dict[str, Any], override: str) -> None:
@@ -192,14 +193,16 @@ def _override(data: dict[str, Any], override: str) -> None:
     data[last] = _parse(text, None, f"cannot read --set {override!r}")
 
 
-def check(data: dict[str, Any], model: type[AnyConfig], path: Path | None = None) -> AnyConfig:
+def check(
+    data: dict[str, Any], model: type[AnyConfig], path: Path | None = None, what: str = "the configuration"
+) -> AnyConfig:
     """`data` as a checked config; all faults in one error."""
     try:
         return model.model_validate(data)
     except ValidationError as error:
         faults = [_describe(fault, model) for fault in error.errors(include_url=False)]
         raise ConfigError(
-            f"{len(faults)} fault(s) in the configuration:\n  " + "\n  ".join(faults),
+            f"{len(faults)} fault(s) in {what}:\n  " + "\n  ".join(faults),
             path=path,
             fix=None if path is None else "correct them; the commented files in configs/ show every key",
         ) from None

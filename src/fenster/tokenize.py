@@ -64,6 +64,9 @@ class Tokenizer:
         self.dtype: np.dtype[Any] = np.dtype(np.uint16 if len(self) <= 1 << 16 else np.uint32)
         self._words = _Words(self._processor, self.dtype)
         self.sha256 = hashlib.sha256(model).hexdigest()
+        pieces = (piece.removeprefix(_SPACE) for piece in self._processor.IdToPiece(list(range(len(self)))))
+        self.characters = frozenset(piece for piece in pieces if len(piece) == 1) | {" "}
+        """Those with a piece of their own; all others are spelt in bytes."""
 
     @classmethod
     def load(cls, path: Path) -> Tokenizer:

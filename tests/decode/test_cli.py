@@ -9,6 +9,7 @@ import torch
 
 import fenster
 from fenster.cli import main
+from fenster.corpus.files import TextFiles
 from fenster.corpus.generated import generate
 from fenster.decode.translator import Translator
 from fenster.errors import FensterError, InputError
@@ -125,6 +126,58 @@ def test_what_an_unfinished_translation_is_good_for(
     told = capsys.readouterr().err
     assert ("going on after 3 segments" in told) if change == "cut" else ("starting over" in told)
     assert len(out.read_text().splitlines()) == len(TEXT.splitlines()) and not journal.exists()
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz"])
+def test_names_tell_of_compression(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], suffix: str
+) -> None:
+    source, out = tmp_path / "text.txt", tmp_path / f"out.txt{suffix}"
+    source.write_text(TEXT)
+    call("translate", source, "-m", model)
+    shown = capsys.readouterr().out.splitlines()
+    call("translate", source, "-m", model, "-o", out)
+    assert [text for _, text in TextFiles().lines(out)] == shown
+
+
+def test_two_calls_do_not_write_one_file(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, out = tmp_path / "text.txt", tmp_path / "out.txt"
+    source.write_text(TEXT)
+    run, codes = Translator._run, []
+
+    def twice(self: Translator, jobs: list) -> list:
+        if not codes:
+            codes.append(0)
+            with pytest.raises(SystemExit) as told:
+                call("translate", source, "-m", model, "-o", out)
+            codes.append(told.value.code)
+        return run(self, jobs)
+
+    monkeypatch.setattr(Translator, "_run", twice)
+    call("translate", source, "-m", model, "-o", out)
+    assert codes == [0, 2] and "another process is translating into it" in capsys.readouterr().err
+    assert len(out.read_text().splitlines()) == len(TEXT.splitlines())
+    assert not list(tmp_path.glob(".*unfinished*"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--nbest", "2"], "--nbest is for JSONL output"),
+        (["--nbest", "3", "--format", "jsonl"], "expected: 1 to 2, which is --beam"),
+        (["--nbest", "0"], "--nbest is 0"),
+    ],
+)
+def test_lists_that_cannot_be(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    source = tmp_path / "text.txt"
+    source.write_text(TEXT)
+    with pytest.raises(SystemExit) as told:
+        call("translate", source, "-m", model, *options)
+    assert told.value.code == 2 and message in capsys.readouterr().err
 
 
 def test_documents_do_not_see_each_other(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -358,6 +358,12 @@ def test_a_cooldown_ends_with_the_run_and_moves_with_its_end(settings: dict[str,
     assert rates()[12:] == pytest.approx([full[11 + n] * cooling[n] for n in range(4)])
 
 
+def test_a_run_does_not_go_among_its_data(settings: dict[str, Any], toy: Prepared) -> None:
+    with pytest.raises(FensterError, match="is a folder of prepared data"):
+        train(make(settings, output=toy.folder))
+    assert not (toy.folder / ".lock").exists()
+
+
 @pytest.mark.parametrize("stop", [{"updates": 3}, {"updates": None, "minutes": 1}])
 def test_a_cooldown_needs_an_end_to_count_back_from(settings: dict[str, Any], stop: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=r"cooldown: 4 counts back from stop\.updates"):

@@ -71,7 +71,7 @@ class Decoding:
     def config(self) -> DecodeConfig:
         from fenster.decode.config import DecodeConfig
 
-        return check(self.settings, DecodeConfig)
+        return check(self.settings, DecodeConfig, what="the options of decoding")
 
 
 def model_folder(model: Path | None, system: str | None = None) -> Path:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from fenster.corpus.files import atomic_path
+from fenster.corpus.files import atomic_path, compressed, lock
 from fenster.errors import FensterError, writing
 from fenster.manifest import file_sha256
 from fenster.progress import console as stderr
@@ -32,26 +33,32 @@ class Output:
             raise FensterError("is a folder", path=path, expected="the name of a file to write")
         ordinary = path is not None and (path.is_file() or not path.exists())  # not a pipe
         self._journal = unfinished(path) if path is not None and ordinary else None
-        self._known = [] if self._journal is None else _read(self._journal, stamp)
+        self._known: list[Segment] = []
         self._line: list[Segment] = []
         self._text: list[str] = []
-        self._stamp, self._kept = stamp, len(self._known)
+        self._stamp, self._kept = stamp, 0
         self._stream: IO[str] | None = None
 
     def __enter__(self) -> Output:
-        if self._journal is not None:
-            if self._known:
-                stderr.print(f"going on after {len(self._known):,} segments", highlight=False, soft_wrap=True)
-            elif self._journal.exists():
-                stderr.print(
-                    "starting over: text, settings or model are not those of the unfinished translation here"
-                )
-            with atomic_path(self._journal) as temporary:
-                lines = [{"stamp": self._stamp}, *self._known]
-                temporary.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-            with writing(self._journal):
-                self._stream = self._journal.open("a", encoding="utf-8")
+        if self._path is not None and self._journal is not None:
+            with writing(self._path):
+                self._stream = _alone(self._journal, self._path)
+                self._go_on(self._journal, self._stream)
         return self
+
+    def _go_on(self, journal: Path, stream: IO[str]) -> None:
+        """Where an earlier call with the same input and settings was, or from the beginning."""
+        found, sound = _read(journal)
+        if found and found[0] == {"stamp": self._stamp}:
+            self._known, self._kept = found[1:], len(found) - 1
+            stream.truncate(sound)
+            stderr.print(f"going on after {self._kept:,} segments", highlight=False, soft_wrap=True)
+            return
+        if journal.stat().st_size:
+            stderr.print("starting over: text, settings or model are not those of the unfinished translation here")
+        stream.truncate(0)
+        stream.write(json.dumps({"stamp": self._stamp}) + "\n")
+        stream.flush()
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._stream is not None:
@@ -93,7 +100,8 @@ class Output:
 
     def _emit(self, text: str) -> None:
         if self._path is None:
-            print(text, flush=True)
+            with writing(Path("standard output")):
+                print(text, flush=True)
         else:
             self._text.append(text)
 
@@ -103,7 +111,7 @@ class Output:
         return hashlib.sha256(self._whole()).hexdigest()
 
     def _whole(self) -> bytes:
-        return "".join(f"{line}\n" for line in self._text).encode()
+        return compressed("".join(f"{line}\n" for line in self._text).encode(), self._path or Path())
 
     def finish(self) -> None:
         if self._path is None:
@@ -111,8 +119,8 @@ class Output:
         with atomic_path(self._path) as temporary:
             temporary.write_bytes(self._whole())
         if self._journal is not None and self._stream is not None:
+            self._journal.unlink(missing_ok=True)
             self._stream.close()
-            self._journal.unlink()
             print(f"-> {self._path}")
 
 
@@ -134,14 +142,31 @@ def stamp(text: object, folder: Path, settings: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps([text, settings, model], sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _read(journal: Path, stamp: str) -> list[Segment]:
-    """Finished segments of an earlier call with the same input and settings."""
-    if not journal.is_file():
-        return []
-    found = []
-    for line in journal.read_bytes().split(b"\n"):
+def _alone(journal: Path, path: Path) -> IO[str]:
+    """The journal of a translation into `path`, opened for this process only."""
+    journal.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        stream = journal.open("a", encoding="utf-8")
+        if not lock(stream):
+            stream.close()
+            raise FensterError(
+                "another process is translating into it", path=path, fix="wait for it, or name another output"
+            )
+        if os.fstat(stream.fileno()).st_nlink:
+            return stream
+        stream.close()  # that process has finished in between, and taken the journal away
+
+
+def _read(journal: Path) -> tuple[list[Segment], int]:
+    """(the stamp and the finished segments of an earlier call, bytes that they take)."""
+    found, sound = [], 0
+    for line in journal.read_bytes().splitlines(keepends=True):
         try:
             found.append(json.loads(line))
         except ValueError:
-            break  # the end, or cut short by a kill
-    return found[1:] if found and found[0] == {"stamp": stamp} else []
+            break  # cut short by a kill
+        if not line.endswith(b"\n"):
+            found.pop()
+            break
+        sound += len(line)
+    return found, sound

@@ -16,7 +16,7 @@ def score(
     paths: list[Path],
     /,
     *,
-    model: Annotated[Path, Parameter(name=["--model", "-m"])],
+    model: Annotated[Path | None, Parameter(name=["--model", "-m"])] = None,
     system: str | None = None,
     format: FormatName = None,
     alignment: str | None = None,
@@ -29,6 +29,7 @@ def score(
     Examples:
 
     ```
+    fenster score test.jsonl
     fenster score test.jsonl --model runs/europarl/window/model
     fenster score source.en target.de -m MODEL --context sentence --tokens
     ```
@@ -37,6 +38,8 @@ def score(
     ----------
     paths
         A parallel corpus in any format that `fenster data formats` lists.
+    model
+        A model folder; the English-German model of the package if left out.
     alignment
         Of windows; that of training if left out, sent-align as a check.
     context

@@ -55,7 +55,7 @@ def translate(
 
     There is exactly one output line for each input line; blank lines stay blank. Lines are split into sentences,
     which are translated in the context of those before them. With --output an interrupted translation goes on where
-    it was.
+    it was. Standard input is read to its end first.
 
     Examples:
 
@@ -76,7 +76,7 @@ def translate(
     system
         A run below --model: `-m runs/europarl --system window` is `-m runs/europarl/window/model`.
     output
-        Where to write; standard output if left out.
+        Where to write, compressed if it ends in .xz or .gz; standard output if left out.
     format
         text: translated lines. jsonl: an object for each segment with source, target, score and seconds.
     one_sentence_per_line
@@ -89,12 +89,15 @@ def translate(
         Earlier sentences and their translations (source TAB target, a pair a line): context that is not translated
         again.
     nbest
-        Hypotheses in JSONL output, except in full-segment decoding, where only the best has sentences of its own.
+        Hypotheses in JSONL output, no more than --beam; in full-segment decoding only the best has sentences of its
+        own.
     """
     from fenster.decode.translator import Translator
 
-    if nbest < 1:
-        raise ConfigError(f"--nbest is {nbest}", expected="1 or more")
+    if not 1 <= nbest <= max(1, decoding.beam):
+        raise ConfigError(f"--nbest is {nbest}", expected=f"1 to {decoding.beam}, which is --beam")
+    if nbest > 1 and format != "jsonl":
+        raise ConfigError("--nbest is for JSONL output", fix="take --format jsonl, or leave it out")
     not_over(output, [file, history])
     lines = _read(file, one_sentence_per_line, language)
     folder = model_folder(model, system)
@@ -102,6 +105,7 @@ def translate(
     pairs = _history(history)
     if pairs:
         translator.require_sequential()
+    _tell_unknown(translator, lines)
     print_of = stamp(
         [line.segments for line in lines], folder, {**decoding.settings, "history": pairs, "documents": documents}
     )
@@ -145,6 +149,35 @@ def _translate(
     if misaligned:
         stderr.print(
             f"{misaligned} part(s) came out with another number of sentences", highlight=False, soft_wrap=True
+        )
+
+
+def _tell_unknown(translator: Translator, lines: list[Line]) -> None:
+    """Say where there are characters that the model can do little with."""
+    copied, inside, unknown = [], [], dict[str, None]()
+    for line in lines:
+        frames = [translator.frame(text) for text in line.segments if text]
+        if any(not frame.core for frame in frames):
+            copied.append(line.number)
+        found = [each for frame in frames for each in frame.core if each not in translator.tokenizer.characters]
+        if found:
+            inside.append(line.number)
+            unknown.update(dict.fromkeys(found))
+    if copied:
+        stderr.print(
+            f"{len(copied)} line(s) have segments without any character that the model knows, which are copied: "
+            f"{_listed(copied)}",
+            highlight=False,
+            soft_wrap=True,
+        )
+    if inside:
+        some = " ".join(list(unknown)[:10]) + (" …" if len(unknown) > 10 else "")
+        stderr.print(
+            f"{len(inside)} line(s) hold characters inside a sentence that the model hardly knows ({some}); check: "
+            f"{_listed(inside)}",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
         )
 
 

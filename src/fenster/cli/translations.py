@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from fenster.cli.decoding import Decoding, described
 from fenster.cli.output import Output, Segment, kept_translation, stamp, unfinished
 from fenster.corpus.files import atomic_text
-from fenster.corpus.text import normalise
 from fenster.document import ParallelDocument
 from fenster.errors import ConfigError
 from fenster.evaluate.result import System
@@ -90,10 +89,11 @@ def translated(
 
 
 def _translate(translator: Translator, documents: tuple[ParallelDocument, ...], out: Output) -> dict[str, int]:
-    real = [[bool(normalise(text)) for text in document.source.texts] for document in documents]
-    known = _known(out, [sum(each) for each in real], translator.strategy == "sequential")
+    frames = [[translator.frame(text) for text in document.source.texts] for document in documents]
+    sizes = [sum(bool(frame.core) for frame in each) for each in frames]
+    known = _known(out, sizes, translator.strategy == "sequential")
     faults = {"capped": 0, "misaligned": 0}
-    with bar("translating", sum(map(sum, real))) as advance:
+    with bar("translating", sum(sizes)) as advance:
         advance(sum(map(len, known.values())))
 
         places = {number: len(segments) for number, segments in known.items()}
@@ -103,18 +103,18 @@ def _translate(translator: Translator, documents: tuple[ParallelDocument, ...], 
             places[number] += 1
             advance(1)
 
-        todo = [number for number, each in enumerate(real) if len(known[number]) < sum(each)]
-        found = translator.translate_all(
+        todo = [number for number, size in enumerate(sizes) if len(known[number]) < size]
+        translations = translator.translate_all(
             (documents[number].source for number in todo),
             {place: [kept_translation(segment) for segment in known[number]] for place, number in enumerate(todo)},
             lambda place, translated: note(todo[place], _segment(translated)),
         )
-        for number, texts in enumerate(real):
+        for number, each in enumerate(frames):
             segments = known[number]
             if number in todo:
-                translation = next(found)
-                made = zip(translation.segments, texts, strict=True)
-                segments = [_segment(each) for each, there in made if there]
+                translation = next(translations)
+                made = zip(translation.segments, each, strict=True)
+                segments = [_segment(found) for found, frame in made if frame.core]
                 if segments:
                     segments[0]["misaligned"] = translation.misaligned
                 if translator.strategy != "sequential":
@@ -125,14 +125,14 @@ def _translate(translator: Translator, documents: tuple[ParallelDocument, ...], 
             if number:
                 out.end_line()
             ready = iter(segments)
-            for there in texts:
-                out.add(next(ready) if there else {"target": ""})
+            for frame in each:
+                out.add(next(ready) if frame.core else {"target": frame.before})
                 out.end_line()
     return faults
 
 
 def _known(out: Output, sizes: list[int], parts: bool) -> dict[int, list[Segment]]:
-    """What an interrupted call made of each document, segments without text left out; without `parts` only of those
+    """What an interrupted call made of each document, segments without a core left out; without `parts` only of those
     that it finished."""
     found: list[dict[int, Segment]] = [{} for _ in sizes]
     for segment in out.known():

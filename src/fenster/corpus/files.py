@@ -6,6 +6,7 @@ never sees half a file and an interrupted write leaves nothing behind.
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import io
 import lzma
@@ -111,6 +112,22 @@ def _decompressed(raw: IO[bytes], path: Path) -> Iterator[io.BufferedReader]:
             yield io.BufferedReader(cast(io.RawIOBase, gz), 1 << 18)
     else:
         yield cast(io.BufferedReader, raw)
+
+
+def compressed(data: bytes, path: Path) -> bytes:
+    """What to write into `path`, so that reading it gives `data`."""
+    if compression(path) == ".xz":
+        return lzma.compress(data)
+    return gzip.compress(data, mtime=0) if compression(path) == ".gz" else data
+
+
+def lock(stream: IO[str], kind: int = fcntl.LOCK_EX) -> bool:
+    """Whether the file is ours alone now. The lock goes with its stream, however the process ends."""
+    try:
+        fcntl.flock(stream, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def not_over(output: Path | None, inputs: Iterable[Path | None]) -> None:

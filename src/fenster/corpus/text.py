@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
+
+from fenster.errors import InputError
 
 SEP, BOD, EOS, BOS, PAD, UNK = "<sep>", "<bod>", "<eos>", "<bos>", "<pad>", "<unk>"
 RESERVED = (SEP, BOD, EOS, BOS, PAD)
 
 # Unicode's White_Space, less the four file separators and \v \f, which are control characters here.
 _SPACES = re.compile("[ \\t\\n\\r\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+")
+_HALF = re.compile("[\\ud800-\\udfff]")
 _CONTROL = re.compile("[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x84\\x86-\\x9f]")
 
 
@@ -24,6 +28,22 @@ def normalise(text: str) -> str:
     if text.isprintable() and "  " not in text:
         return text.strip(" ")
     return _SPACES.sub(" ", text).strip(" ")
+
+
+def checked(texts: Iterable[object]) -> list[str]:
+    """What a program gives as segments, if it is text that can be written in UTF-8."""
+    found = []
+    for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise InputError(f"segment {number} is {text!r}", expected="text")
+        if _HALF.search(text):
+            raise InputError(
+                f"segment {number} holds half a character (a surrogate)",
+                expected="text that can be written in UTF-8",
+                fix="read it again as what it is encoded in",
+            )
+        found.append(text)
+    return found
 
 
 def fault(text: str) -> str | None:

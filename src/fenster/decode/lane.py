@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from fenster.decode.frame import Frame
 from fenster.decode.result import Translated, Translation
 from fenster.decode.sequential import Reading
 from fenster.tokenize import Ids
@@ -14,9 +15,9 @@ class Lane:
     number: int
     """Of the document among those that are translated."""
     id: str
-    texts: list[str]
-    """All segments; those without text are not translated."""
-    real: list[str]
+    frames: list[Frame]
+    """All segments; those without a core are not translated."""
+    real: list[Frame]
     reading: Reading
     _found: list[Translated] = field(default_factory=list)
 
@@ -25,7 +26,7 @@ class Lane:
         return self.reading.next == len(self.real)
 
     @property
-    def text(self) -> str:
+    def frame(self) -> Frame:
         """Of the sentence that comes next."""
         return self.real[self.reading.next]
 
@@ -36,4 +37,7 @@ class Lane:
     @property
     def translation(self) -> Translation:
         ready = iter(self._found)
-        return Translation(self.id, tuple(next(ready) if text else Translated("", "") for text in self.texts))
+        return Translation(
+            self.id,
+            tuple(next(ready) if frame.core else Translated(frame.before, frame.before) for frame in self.frames),
+        )

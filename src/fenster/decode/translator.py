@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from fenster.corpus.text import normalise
+from fenster.corpus.text import checked, normalise
 from fenster.decode import full_segment
 from fenster.decode.config import DecodeConfig
+from fenster.decode.frame import Frame, framed
 from fenster.decode.full_segment import Block
 from fenster.decode.job import Job, run
 from fenster.decode.lane import Lane
@@ -33,7 +34,7 @@ Part = tuple[list[Ids], Block]  # a document's sentences, and some of them to be
 
 
 class Translator:
-    """A loaded model and a way of decoding. Segments without text are not translated and stay as they are."""
+    """A loaded model and a way of decoding. Segments without text that the model can read stay as they are."""
 
     def __init__(self, saved: Saved, config: DecodeConfig | None = None) -> None:
         self.saved, self.config = saved, config or DecodeConfig()
@@ -117,9 +118,9 @@ class Translator:
     ) -> Iterator[Translated]:
         if history or gold is not None:
             self.require_sequential()
-        texts = [normalise(text) for text in document.texts]
-        real = [place for place, text in enumerate(texts) if text]
-        source = self.tokenizer.encode_each([texts[place] for place in real])
+        frames = [self.frame(text) for text in document.texts]
+        real = [place for place, frame in enumerate(frames) if frame.core]
+        source = self.tokenizer.encode_each([frames[place].core for place in real])
         if gold is not None and len(gold) != len(document):
             raise ConfigError(f"gold has {len(gold)} segments, and the document {len(document)}")
         golden = (
@@ -127,21 +128,25 @@ class Translator:
         )
         ready = [
             np.array(segment.ids, dtype=self.tokenizer.dtype)
-            for segment, text in zip(done, texts, strict=False)
-            if text
+            for segment, frame in zip(done, frames, strict=False)
+            if frame.core
         ]
         found = (
             self._sequential(source, history, golden, ready)
             if self.strategy == "sequential"
             else self._blocks([(source, block) for block in self._plan.cut(source)], len(ready))
         )
-        for text in texts[len(done) :]:
-            if not text:
-                yield Translated("", "")
+        for frame in frames[len(done) :]:
+            if not frame.core:
+                yield Translated(frame.before, frame.before)
                 continue
             hypotheses, seconds, misaligned = next(found)
             self.misaligned += misaligned
-            yield self._translated(text, hypotheses, seconds)
+            yield self._translated(frame, hypotheses, seconds)
+
+    def frame(self, text: str) -> Frame:
+        """What the model reads of a segment, and what stays around it."""
+        return framed(normalise(text), self.tokenizer.characters)
 
     # What the strategies yield for each sentence: its hypotheses, best first, how long they took, and whether it
     # begins a part that came out with another number of sentences.
@@ -187,10 +192,10 @@ class Translator:
         found = self._blocks(blocks)
         for lane in lanes:
             self.misaligned = 0
-            for text in lane.real:
+            for frame in lane.real:
                 hypotheses, seconds, misaligned = next(found)
                 self.misaligned += misaligned
-                lane.add(self._translated(text, hypotheses, seconds), self._ids(hypotheses[0]))
+                lane.add(self._translated(frame, hypotheses, seconds), self._ids(hypotheses[0]))
             yield replace(lane.translation, misaligned=self.misaligned)
 
     def _side_by_side(
@@ -214,7 +219,7 @@ class Translator:
                 results = self._run([self._plan.next(lane.reading) for lane in active])
                 seconds = (time.perf_counter() - began) / len(active)
                 for lane, hypotheses in zip(active, results, strict=True):
-                    translated = self._translated(lane.text, hypotheses, seconds)
+                    translated = self._translated(lane.frame, hypotheses, seconds)
                     lane.add(translated, self._ids(hypotheses[0]))
                     noted(lane.number, translated)
             while lanes and lanes[0].done:
@@ -223,9 +228,10 @@ class Translator:
                 return
 
     def _lane(self, document: Document, number: int = 0) -> Lane:
-        texts = [normalise(text) for text in document.texts]
-        real = [text for text in texts if text]
-        return Lane(number, document.id, texts, real, self._reading(self.tokenizer.encode_each(real), ()))
+        frames = [self.frame(text) for text in document.texts]
+        real = [frame for frame in frames if frame.core]
+        source = self.tokenizer.encode_each([frame.core for frame in real])
+        return Lane(number, document.id, frames, real, self._reading(source, ()))
 
     def _reading(self, source: list[Ids], history: Pairs) -> Reading:
         earlier = self.tokenizer.encode_each([normalise(pair[0]) for pair in history])
@@ -278,16 +284,17 @@ class Translator:
         kept = [token for token in hypothesis.ids if token not in (SEP_ID, EOS_ID)]
         return np.array(kept, dtype=self.tokenizer.dtype)
 
-    def _translated(self, source: str, hypotheses: list[Hypothesis], seconds: float) -> Translated:
+    def _translated(self, frame: Frame, hypotheses: list[Hypothesis], seconds: float) -> Translated:
         # Hypotheses that differ only in their end symbol or spelling are one text, with the best score. Bytes may
         # spell line breaks, which no segment may hold.
         texts: dict[str, float] = {}
         for hypothesis in hypotheses:
-            texts.setdefault(normalise(self.tokenizer.decode(self._ids(hypothesis))), hypothesis.score)
+            text = normalise(self.tokenizer.decode(self._ids(hypothesis)))
+            texts.setdefault(f"{frame.before}{text}{frame.after}", hypothesis.score)
         (text, score), *others = texts.items()
         best = hypotheses[0]
         ids = tuple(self._ids(best).tolist())
-        return Translated(source, text, ids, score, bool(best.capped), tuple(others), seconds)
+        return Translated("".join(frame), text, ids, score, bool(best.capped), tuple(others), seconds)
 
 
 def _sentence(hypothesis: Hypothesis, place: int, parts: list[tuple[int, ...]]) -> Hypothesis:
@@ -299,4 +306,4 @@ def _sentence(hypothesis: Hypothesis, place: int, parts: list[tuple[int, ...]]) 
 def _document(given: Document | Sequence[str] | str) -> Document:
     if isinstance(given, Document):
         return given
-    return Document.of("", [given] if isinstance(given, str) else given)
+    return Document.of("", checked([given] if isinstance(given, str) else given))

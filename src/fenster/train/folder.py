@@ -21,12 +21,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import yaml
 
-from fenster import __version__
-from fenster.corpus.files import atomic_text
+from fenster import __version__, manifest
+from fenster.corpus.files import atomic_text, lock
 from fenster.errors import FensterError, InputError, writing
 
 Record = dict[str, Any]
@@ -87,12 +87,14 @@ class RunFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """One process at a time. The lock goes with its process, however that ends."""
+        """One process at a time, and never among prepared data."""
+        if (self.path / manifest.NAME).exists():
+            raise FensterError("is a folder of prepared data", path=self.path, fix="give the run another output")
         with writing(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             stream = self.lock.open("w")
         with stream:
-            if not _lock(stream):
+            if not lock(stream):
                 raise FensterError(
                     "another process is training here", path=self.path, fix="wait for it, or take another output"
                 )
@@ -102,17 +104,9 @@ class RunFolder:
         """Whether a process is at work here."""
         try:
             with self.lock.open() as stream:
-                return not _lock(stream, fcntl.LOCK_SH)
+                return not lock(stream, fcntl.LOCK_SH)
         except OSError:  # no lock, or not ours to look at
             return False
-
-
-def _lock(stream: IO[str], kind: int = fcntl.LOCK_EX) -> bool:
-    try:
-        fcntl.flock(stream, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def versions() -> Record:

@@ -1,0 +1,43 @@
+"""What of a segment a model reads.
+
+Characters that have no piece of their own are spelt in bytes, of which a model that hardly saw them makes nonsense.
+Symbols of that kind stand mostly at the ends of a sentence (♪, emoji, bullets): there they frame the translation as
+they framed the source, and the model does not see them. A segment without any character that has a piece (only emoji,
+another script) is its own translation. Inside a sentence all stays as it is.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Set
+from typing import NamedTuple
+
+
+class Frame(NamedTuple):
+    """A segment in three parts that together are its text."""
+
+    before: str
+    core: str
+    """What is translated; without it the segment stays as it is."""
+    after: str
+
+
+def framed(text: str, characters: Set[str]) -> Frame:
+    """`text` (normalised) as a model reads it whose tokenizer has pieces for `characters`."""
+    if set(text) <= characters:
+        return Frame("", text, "")
+    if not any(each in characters and each != " " for each in text):
+        return Frame(text, "", "")
+    first, last = 0, len(text)
+    while _frames(text[first], characters):
+        first += 1
+    while _frames(text[last - 1], characters):
+        last -= 1
+    return Frame(text[:first], text[first:last], text[last:])
+
+
+def _frames(character: str, characters: Set[str]) -> bool:
+    """Whether it is a space, or a symbol, mark or invisible character without a piece."""
+    if character == " ":
+        return True
+    return character not in characters and unicodedata.category(character)[0] in "SMC"

@@ -1,0 +1,75 @@
+"""Characters that a model does not know: kept around a translation, copied where there is nothing else."""
+
+from pathlib import Path
+
+import pytest
+
+from fenster.cli import main
+from fenster.decode.config import DecodeConfig
+from fenster.decode.frame import framed
+from fenster.decode.translator import Translator
+from fenster.document import Document
+from fenster.errors import InputError
+from fenster.shards import Prepared
+from tests.decode.conftest import make_saved
+from tests.decode.test_cli import write
+
+KNOWN = frozenset("abc .!é")
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("abc.", ("", "abc.", "")),
+        ("", ("", "", "")),
+        ("♪ a b ♫♪", ("♪ ", "a b", " ♫♪")),
+        ("a 😀👍🏽!", ("", "a 😀👍🏽!", "")),  # inside
+        ("a! ❤\ufe0f", ("", "a!", " ❤\ufe0f")),
+        ("🎉 🎉", ("🎉 🎉", "", "")),
+        ("漢字", ("漢字", "", "")),
+        ("漢字 a", ("", "漢字 a", "")),  # letters may be a name
+        ("7 a", ("", "7 a", "")),
+        ("♪", ("♪", "", "")),
+    ],
+)
+def test_frames(text: str, parts: tuple[str, str, str]) -> None:
+    assert framed(text, KNOWN) == parts
+    assert "".join(framed(text, KNOWN)) == text
+
+
+def test_the_tokenizer_knows_its_characters(toy: Prepared) -> None:
+    for character in "aZ.♪é漢 ":
+        spelt = toy.tokenizer.pieces(toy.tokenizer.encode_each([f"a{character}a"])[0])
+        in_bytes = any(piece.startswith("<0x") for piece in spelt)
+        assert (character in toy.tokenizer.characters) != in_bytes
+
+
+@pytest.mark.parametrize("kind", ["sentence", "concat", "window"])
+def test_translations_are_framed_as_their_sources(toy: Prepared, kind: str) -> None:
+    translator = Translator(make_saved(toy, kind), DecodeConfig(beam=2))
+    plain = ["Here is the lamp.", "It is very old.", "", "Nobody needs it."]
+    odd = ["♪ Here is the lamp. ♪", "🎉🎉", "It is very old.", "", "Nobody needs it. 😀"]
+    wanted = translator.translate(plain).texts
+    framed = [f"♪ {wanted[0]} ♪", "🎉🎉", wanted[1], "", f"{wanted[3]} 😀"]
+    found = translator.translate(odd)
+    assert found.texts == framed
+    assert [segment.source for segment in found.segments] == odd
+    for lanes in translator.translate_all([Document.of("a", odd), Document.of("b", odd)]):
+        assert lanes.texts == framed
+
+
+def test_users_are_told(toy: Prepared, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, source = write(make_saved(toy, "window"), tmp_path / "model"), tmp_path / "text.txt"
+    source.write_text("Here is the lamp.\n♪\nIt is ∇ old.\n♪ Nobody needs it.\n")
+    main(["translate", str(source), "-m", str(model), "--beam", "2"])
+    told = capsys.readouterr()
+    assert told.out.splitlines()[1] == "♪" and told.out.splitlines()[3].startswith("♪ ")
+    assert "1 line(s) have segments without any character that the model knows, which are copied: 2\n" in told.err
+    assert "1 line(s) hold characters inside a sentence that the model hardly knows (∇); check: 3\n" in told.err
+
+
+@pytest.mark.parametrize("segment", ["bad \ud800 one", None, 5])
+def test_what_is_no_text_is_named(toy: Prepared, segment: str) -> None:
+    translator = Translator(make_saved(toy, "window"))
+    with pytest.raises(InputError, match="segment 1 "):
+        translator.translate(["Here is the lamp.", segment])
