@@ -3,8 +3,11 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fenster.cli import main
+from fenster.corpus.text import normalise
 from fenster.decode.config import DecodeConfig
 from fenster.decode.frame import framed
 from fenster.decode.translator import Translator
@@ -23,7 +26,11 @@ KNOWN = frozenset("abc .!é")
         ("abc.", ("", "abc.", "")),
         ("", ("", "", "")),
         ("♪ a b ♫♪", ("♪ ", "a b", " ♫♪")),
-        ("a 😀👍🏽!", ("", "a 😀👍🏽!", "")),  # inside
+        ("a 😀👍🏽!", ("", "a", " 😀👍🏽!")),
+        ("a 😀. b ♫...", ("", "a 😀. b", " ♫...")),  # inside
+        ("♪ ... ♪", ("♪ ... ♪", "", "")),
+        ("a.", ("", "a.", "")),
+        ("a . ♪", ("", "a .", " ♪")),
         ("a! ❤\ufe0f", ("", "a!", " ❤\ufe0f")),
         ("🎉 🎉", ("🎉 🎉", "", "")),
         ("漢字", ("漢字", "", "")),
@@ -35,6 +42,16 @@ KNOWN = frozenset("abc .!é")
 def test_frames(text: str, parts: tuple[str, str, str]) -> None:
     assert framed(text, KNOWN) == parts
     assert "".join(framed(text, KNOWN)) == text
+
+
+@given(st.text(alphabet="ab .!?…é♪😀\ufe0f漢7", max_size=12).map(normalise))
+def test_nothing_is_lost_and_no_symbol_leads_or_ends(text: str) -> None:
+    before, core, after = framed(text, KNOWN)
+    assert before + core + after == text
+    if core:
+        assert core == core.strip() and not {core[0], core[-1]} & set("♪😀\ufe0f")
+    else:
+        assert not set(text) & set("abcé")
 
 
 def test_the_tokenizer_knows_its_characters(toy: Prepared) -> None:
