@@ -55,9 +55,7 @@ def writing(path: Path) -> Iterator[None]:
             errno.EACCES: "choose an output you may write to",
             errno.EPERM: "choose an output you may write to",
             errno.EROFS: "choose an output that is not read-only",
-            **dict.fromkeys(
-                (errno.ENOENT, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP), other
-            ),
+            **dict.fromkeys((errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP), other),
         }
         if error.errno not in fixes:
             raise

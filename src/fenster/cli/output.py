@@ -146,7 +146,10 @@ def _alone(journal: Path, path: Path) -> IO[str]:
     """The journal of a translation into `path`, opened for this process only."""
     journal.parent.mkdir(parents=True, exist_ok=True)
     while True:
-        stream = journal.open("a", encoding="utf-8")
+        try:
+            stream = journal.open("a", encoding="utf-8")
+        except FileNotFoundError:  # although its folder is there, as in /proc
+            raise FensterError("no file can be made there", path=path, fix="choose another output") from None
         if not lock(stream):
             stream.close()
             raise FensterError(
