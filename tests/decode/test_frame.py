@@ -81,8 +81,17 @@ def test_users_are_told(toy: Prepared, tmp_path: Path, capsys: pytest.CaptureFix
     main(["translate", str(source), "-m", str(model), "--beam", "2"])
     told = capsys.readouterr()
     assert told.out.splitlines()[1] == "♪" and told.out.splitlines()[3].startswith("♪ ")
-    assert "1 line(s) have segments without any character that the model knows, which are copied: 2\n" in told.err
+    assert "1 line(s) have segments without anything that the model can read, which are copied: 2\n" in told.err
     assert "1 line(s) hold characters inside a sentence that the model hardly knows (∇); check: 3\n" in told.err
+
+
+def test_test_sets_too(toy: Prepared, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, test = write(make_saved(toy, "window"), tmp_path / "model"), tmp_path / "test.tsv"
+    test.write_text("a\tHere is the lamp.\tHier ist die Lampe.\na\t♪ ♪\t♪ ♪\na\tIt is old.\tSie ist alt.\n")
+    options = ["--rules", "none", "--beam", "2", "-o", str(tmp_path / "out.json")]
+    main(["evaluate", "-m", str(model), "--test", str(test), *options])
+    assert "1 segment(s) hold nothing that the model can read, and are copied" in capsys.readouterr().err
+    assert (tmp_path / "out.txt").read_text().splitlines()[1] == "♪ ♪"
 
 
 @pytest.mark.parametrize("segment", ["bad \ud800 one", None, 5])

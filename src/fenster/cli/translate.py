@@ -165,7 +165,7 @@ def _tell_unknown(translator: Translator, lines: list[Line]) -> None:
             unknown.update(dict.fromkeys(found))
     if copied:
         stderr.print(
-            f"{len(copied)} line(s) have segments without any character that the model knows, which are copied: "
+            f"{len(copied)} line(s) have segments without anything that the model can read, which are copied: "
             f"{_listed(copied)}",
             highlight=False,
             soft_wrap=True,

@@ -91,6 +91,9 @@ def translated(
 def _translate(translator: Translator, documents: tuple[ParallelDocument, ...], out: Output) -> dict[str, int]:
     frames = [[translator.frame(text) for text in document.source.texts] for document in documents]
     sizes = [sum(bool(frame.core) for frame in each) for each in frames]
+    copied = sum(bool(frame.before) and not frame.core for each in frames for frame in each)
+    if copied:
+        stderr.print(f"{copied} segment(s) hold nothing that the model can read, and are copied", highlight=False)
     known = _known(out, sizes, translator.strategy == "sequential")
     faults = {"capped": 0, "misaligned": 0}
     with bar("translating", sum(sizes)) as advance:

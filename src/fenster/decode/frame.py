@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Set
 from typing import NamedTuple
 
-_STOPS = " .!?…"
+_STOPS = ".!?…"
 
 
 class Frame(NamedTuple):
@@ -28,13 +28,13 @@ def framed(text: str, characters: Set[str]) -> Frame:
     """`text` (normalised) as a model reads it whose tokenizer has pieces for `characters`."""
     if set(text) <= characters:
         return Frame("", text, "")
-    if not any(each in characters and each not in _STOPS for each in text):
+    if not any(each in characters and each not in _STOPS and each != " " for each in text):
         return Frame(text, "", "")
     first, last = 0, len(text)
     while text[first] == " " or _strange(text[first], characters):
         first += 1
     while True:
-        said = len(text[:last].rstrip(_STOPS.strip()))
+        said = len(text[:last].rstrip(_STOPS))
         if _strange(text[said - 1], characters):
             last = said - 1
         elif text[last - 1] == " ":
