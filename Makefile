@@ -4,29 +4,38 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.fenster-ready
 
-.PHONY: setup demo toy test lint clean
+.PHONY: setup demo toy quick test lint docs clean
 
 setup: $(STAMP)
 
-# Rebuilt only when what is to be installed changed, so a second call costs nothing.
+# Rebuilt only if what is to be installed changed, so a second call costs nothing.
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
 demo: setup
-	PATH="$(CURDIR)/$(BIN):$$PATH" sh demo/run.sh
+	PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/translate_document.sh
 
 toy: setup
-	PATH="$(CURDIR)/$(BIN):$$PATH" sh demo/toy.sh
+	PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/toy.sh
+
+# Less than a minute on two cores.
+quick: setup
+	$(BIN)/python -m pytest -n auto -m "not slow and not gpu"
 
 test: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# What is generated from the code.
+docs: setup
+	$(BIN)/python -m tools.import_graph --write
+	$(BIN)/python -m tools.command_reference
+
 clean:
-	rm -rf $(VENV) demo/out .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) examples/out .mypy_cache .pytest_cache .ruff_cache

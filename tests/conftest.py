@@ -9,17 +9,29 @@ from pathlib import Path
 # of the model.
 if not Path("/dev/nvidiactl").exists():
     os.environ.setdefault("TRITON_INTERPRET", "1")
+# Several workers share the cores; their matrices are tiny. Read when torch is imported, here and in child processes.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 
-from fenster.config import PrepareConfig, check
-from fenster.corpus.generated import GeneratedDocument, generate
-from fenster.corpus.table import write_jsonl
-from fenster.document import Document, ParallelDocument
-from fenster.prepare import prepare
-from fenster.shards import Prepared
+from fenster.config import check
+from fenster.data.corpora.jsonl import write_jsonl
+from fenster.data.corpora.synthetic import GeneratedDocument, generate
+from fenster.data.dataset import PreparedData
+from fenster.data.prepare import prepare
+from fenster.data.prepare.config import PrepareConfig
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    import torch
+
+    if not torch.cuda.is_available():
+        for item in items:
+            if item.get_closest_marker("gpu"):
+                item.add_marker(pytest.mark.skip(reason="needs a GPU"))
 
 
 @pytest.fixture(scope="session")
@@ -51,12 +63,5 @@ def toy_config(tmp_path_factory: pytest.TempPathFactory, toy_documents: list[Gen
 
 
 @pytest.fixture(scope="session")
-def toy(toy_config: PrepareConfig) -> Prepared:
+def toy(toy_config: PrepareConfig) -> PreparedData:
     return prepare(toy_config).prepared
-
-
-def pair(id: str, *lines: tuple[str, str]) -> ParallelDocument:
-    """A parallel document from (source, target) tuples."""
-    return ParallelDocument(
-        Document.of(id, (line[0] for line in lines)), Document.of(id, (line[1] for line in lines))
-    )

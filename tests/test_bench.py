@@ -5,17 +5,17 @@ from pathlib import Path
 import pytest
 
 from fenster.bench.attention import WAYS, Setting, measure
-from fenster.bench.decode import Place, whole_document
+from fenster.bench.decode import SentenceTime, whole_document
 from fenster.cli import main
 
 
 def test_a_whole_document_is_summed_between_places() -> None:
-    places = [Place(1, 1.0, 1.0, 0), Place(3, 1.0, 3.0, 0), Place(5, 2.0, 9.0, 0)]
+    places = [SentenceTime(1, 1.0, 1.0, 0), SentenceTime(3, 1.0, 3.0, 0), SentenceTime(5, 2.0, 9.0, 0)]
     near, whole = whole_document(places) or (0, 0)
     assert near == pytest.approx(1 + 1 + 1 + 1.5 + 2)
     assert whole == pytest.approx(1 + 2 + 3 + 6 + 9)
     assert whole_document(places[:1]) is None
-    assert whole_document([*places, Place(7, 1.0, None, 0)]) is None
+    assert whole_document([*places, SentenceTime(7, 1.0, None, 0)]) is None
 
 
 @pytest.mark.parametrize("way", [*WAYS["cpu"], "explicit", "floor"])
@@ -30,7 +30,7 @@ def test_every_way_of_attention_can_be_measured(way: str) -> None:
         (["attention", "--lengths", "0"], "Must be >= 1"),
         (["attention", "--window", "-1"], "Must be >= 0"),
         (["attention", "--heads", "0"], "Must be >= 1"),
-        (["attention", "--plot", "picture.xyz"], "no kind of picture"),
+        (["attention", "--plot", "picture.xyz"], "unsupported image format"),
         (["memory", "--lengths", "-5"], "Must be >= 1"),
         (["train", "--lengths", "0"], "Must be >= 1"),
         (["train", "--tokens", "0"], "Must be >= 1"),

@@ -3,10 +3,11 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from fenster.config import PrepareConfig, load
+from fenster.config import load
+from fenster.data.prepare.config import PrepareConfig
 from fenster.errors import ConfigError
 
-CONFIGS = Path(__file__).resolve().parents[1] / "configs"
+CONFIGS = Path(__file__).resolve().parents[1] / "src" / "fenster" / "configs"
 GOOD = "output: out\nsplits:\n  train: a.tsv\n"
 
 
@@ -59,7 +60,7 @@ def test_overrides(tmp_path: Path) -> None:
         ("output: o\nsplits:\n  train: {path: a}\n", "splits.train.0.path: unknown key; did you mean 'paths'?"),
         ("splits: {train: a}\n", "output: Field required"),
         ("output: o\nsplits: {valid: a}\n", "a split called 'train' is needed"),
-        ("output: o\nsplits: {train: {paths: a, format: tvs}}\n", "no format is called 'tvs'"),
+        ("output: o\nsplits: {train: {paths: a, format: tvs}}\n", "unknown corpus format 'tvs'"),
         (GOOD + "tokenizer: {vocab_size: many}\n", "tokenizer.vocab_size: Input should be a valid integer"),
         ("output: [\n", "not YAML"),
         ("output: o\nsplits:\n  train: a\n  train: b\n", "c.yaml:4: not YAML: key 'train' occurs twice"),
@@ -67,7 +68,7 @@ def test_overrides(tmp_path: Path) -> None:
         ("output: o\nsplits: {train: ''}\n", "a path must not be empty"),
         ("output: o\nsplits: {train: a, valid: []}\n", "splits.valid: Value should have at least 1 item"),
         ("- a\n", "holds a list"),
-        ("? [a, b]\n: 1\n", "c.yaml:1: not YAML: a key that is no word"),
+        ("? [a, b]\n: 1\n", "c.yaml:1: not YAML: a key that is not a word"),
     ],
 )
 def test_faults_are_named_with_their_path(tmp_path: Path, body: str, message: str) -> None:
@@ -78,7 +79,7 @@ def test_faults_are_named_with_their_path(tmp_path: Path, body: str, message: st
 
 
 def test_all_faults_at_once(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"2 fault\(s\)"):
+    with pytest.raises(ConfigError, match=r"2 error\(s\)"):
         load(write(tmp_path, GOOD + "workers: 0\nfoo: 1\n"), PrepareConfig)
 
 
@@ -94,8 +95,9 @@ def test_shipped_configs_are_valid(path: Path) -> None:
 
 
 def test_the_manual_mentions_every_key() -> None:
-    """configs/prepare/europarl.yaml serves as the manual: every key of every part stands in it."""
-    from fenster.config import CorpusConfig, FilterConfig, TokenizerConfig
+    """prepare/europarl.yaml serves as the manual: it lists every key of every part."""
+    from fenster.data.prepare.config import CorpusConfig, FilterConfig
+    from fenster.data.tokenizer import TokenizerConfig
 
     text = (CONFIGS / "prepare" / "europarl.yaml").read_text()
     for model in (PrepareConfig, CorpusConfig, TokenizerConfig, FilterConfig):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fenster.corpus.segment import sentences
+from fenster.data.sentence_split import sentences
 from fenster.document import Document, ParallelDocument, Segment
 from fenster.errors import FensterError
 
 if TYPE_CHECKING:
     from fenster.decode.translator import Translator
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["Document", "FensterError", "ParallelDocument", "Segment", "__version__", "load", "sentences"]
 
 
@@ -25,6 +25,6 @@ def load(folder: Path | str | None = None, *, device: str = "auto", **settings: 
     from fenster.config import check
     from fenster.decode.config import DecodeConfig
     from fenster.decode.translator import Translator
-    from fenster.model.saved import DEFAULT
+    from fenster.model.model_folder import DEFAULT_MODEL
 
-    return Translator.load(folder or DEFAULT, check(settings, DecodeConfig), device)
+    return Translator.load(folder or DEFAULT_MODEL, check(settings, DecodeConfig), device)

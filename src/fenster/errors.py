@@ -1,7 +1,7 @@
-"""Errors that speak to the user: what is wrong, where, what was expected, how to mend it.
+"""Errors that speak to the user: what is wrong, where, what was expected, how to fix it.
 
 Everything a user can cause (bad files, bad settings, a full disk) is raised as a `FensterError`;
-the command line prints it without a traceback and exits with 2. Any other exception is a bug of ours.
+the command line prints it without a traceback and exits with 2. Any other exception is a bug.
 """
 
 from __future__ import annotations
@@ -44,27 +44,27 @@ class ConfigError(FensterError):
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn the machine's refusals while writing `path` (full disk, no permission) into clear errors."""
+    """Turn operating-system errors while writing `path` (full disk, no permission) into clear ones."""
     try:
         yield
     except OSError as error:
-        other = "choose another output"
+        elsewhere = "choose another output"
         fixes = {
             errno.ENOSPC: "free some space or choose another output; nothing half-written was left",
             errno.EDQUOT: "free some of your quota or choose another output",
             errno.EACCES: "choose an output you may write to",
             errno.EPERM: "choose an output you may write to",
             errno.EROFS: "choose an output that is not read-only",
-            **dict.fromkeys((errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP), other),
+            **dict.fromkeys((errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP), elsewhere),
         }
         if error.errno not in fixes:
             raise
         raise FensterError(f"cannot write: {error.strerror}", path=path, fix=fixes[error.errno]) from error
 
 
-def not_a_number() -> FensterError:
-    """For models whose weights are numbers, but what is computed with them is not."""
+def nan_error() -> FensterError:
+    """For models whose weights are finite, but whose output is not."""
     return FensterError(
-        "what the model computes is not a number: its training went wrong",
-        fix="train again, with a lower optimizer.rate or a longer optimizer.warmup",
+        "the model produced NaN: its training diverged",
+        fix="train again, with a lower optimizer.lr or a longer optimizer.warmup",
     )

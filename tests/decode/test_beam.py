@@ -1,4 +1,4 @@
-"""Beam search: greedy, exhaustive, limits, and lanes that do not see each other."""
+"""Beam search: greedy, exhaustive, limits, and searches that do not see each other."""
 
 import itertools
 
@@ -6,31 +6,30 @@ import numpy as np
 import pytest
 import torch
 
-from fenster.decode.beam import Limits
-from fenster.decode.job import Job, run
-from fenster.model.packed import Packed
-from fenster.model.saved import Saved
-from fenster.shards import Prepared
-from fenster.tokenize import BOS_ID, EOS_ID, SEP_ID
-from tests.decode.conftest import make_saved
+from fenster.data.dataset import PreparedData
+from fenster.data.tokenizer import BOS_ID, EOS_ID, SEP_ID
+from fenster.decode.search import LengthConstraints, SearchRequest
+from fenster.model.layout import Layout
+from fenster.model.model_folder import LoadedModel
+from tests.helpers.models import make_loaded, search
 
 
-def sentences(toy: Prepared, count: int, first: int = 0) -> list[np.ndarray]:
+def sentences(toy: PreparedData, count: int, first: int = 0) -> list[np.ndarray]:
     side = toy.split("valid").shards[0].source
     return [side.sentence(number) for number in range(first, first + count)]
 
 
-def best(saved: Saved, jobs: list[Job], beam: int = 4, normalisation: float = 1.0) -> list:
-    return run(saved.model, jobs, beam=beam, normalisation=normalisation, alignment=None)
+def best(loaded: LoadedModel, jobs: list[SearchRequest], beam: int = 4, normalisation: float = 1.0) -> list:
+    return search(loaded.model, jobs, beam=beam, normalisation=normalisation)
 
 
-def test_beam_one_is_greedy(saved: Saved, toy: Prepared) -> None:
-    job = Job(sentences(toy, 2), (), Limits((9, 9)))
-    (found,) = best(saved, [job], beam=1)
-    model = saved.model
+def test_beam_one_is_greedy(loaded: LoadedModel, toy: PreparedData) -> None:
+    job = SearchRequest(sentences(toy, 2), (), LengthConstraints((9, 9)))
+    (found,) = best(loaded, [job], beam=1)
+    model = loaded.model
     ids = torch.from_numpy(np.concatenate([[*s, SEP_ID] for s in job.source])[:-1].astype(np.int64))
     ids = torch.cat([ids, torch.tensor([EOS_ID])])
-    source = Packed.of_sentences([[len(s) + 1 for s in job.source]])
+    source = Layout.from_sentence_lengths([[len(s) + 1 for s in job.source]])
     state = model.begin(model.encode(ids, source), source, torch.tensor([0]))
     said, previous, separators, inner, total = [], BOS_ID, 0, 0, 0.0
     while True:
@@ -55,20 +54,20 @@ def test_beam_one_is_greedy(saved: Saved, toy: Prepared) -> None:
     assert found[0].score == pytest.approx(total / len(said), rel=1e-4)
 
 
-def test_a_wide_beam_finds_the_best_of_all(toy: Prepared) -> None:
+def test_a_wide_beam_finds_the_best_of_all(toy: PreparedData) -> None:
     """With few pieces and short limits every translation can be scored."""
-    saved = make_saved(toy, "window", sharpness=1.0)
-    model = saved.model
+    loaded = make_loaded(toy, "window", sharpness=1.0)
+    model = loaded.model
     keep = [3, 4, 6, 7, 8]
     with torch.no_grad():
         mask = torch.ones(len(model.embedding.weight), dtype=torch.bool)
         mask[keep] = False
     logits = model.logits
     model.logits = lambda hidden: logits(hidden).masked_fill(mask, -torch.inf)  # type: ignore[method-assign]
-    job = Job([np.array([6, 7, 8])], (), Limits((3,), one=True))
-    (found,) = best(saved, [job], beam=200, normalisation=0.7)
+    job = SearchRequest([np.array([6, 7, 8])], (), LengthConstraints((3,), stop_at_separator=True))
+    (found,) = best(loaded, [job], beam=200, normalisation=0.7)
     scores = {}
-    source = Packed.of_sentences([[4]])
+    source = Layout.from_sentence_lengths([[4]])
     memory = model.encode(torch.tensor([6, 7, 8, EOS_ID]), source)
     for length in range(4):
         for body in itertools.product([6, 7, 8], repeat=length):
@@ -86,47 +85,54 @@ def test_a_wide_beam_finds_the_best_of_all(toy: Prepared) -> None:
     assert [h.score for h in found] == pytest.approx(sorted(scores.values(), reverse=True), rel=1e-3)
 
 
-def test_lanes_do_not_see_each_other(saved: Saved, toy: Prepared) -> None:
+def test_searches_do_not_see_each_other(loaded: LoadedModel, toy: PreparedData) -> None:
     jobs = [
-        Job(sentences(toy, 1, 3), (), Limits((12,), one=True)),
-        Job(sentences(toy, 3, 5), sentences(toy, 2, 9), Limits((30,), one=True)),
-        Job(sentences(toy, 4, 20), (), Limits((8, 9, 10, 11))),
-        Job(sentences(toy, 2, 30), (), Limits((20, 20), forced=False)),
-        Job(sentences(toy, 2, 40), (), Limits((5, 5)), bod=True),
+        SearchRequest(sentences(toy, 1, 3), (), LengthConstraints((12,), stop_at_separator=True)),
+        SearchRequest(sentences(toy, 3, 5), sentences(toy, 2, 9), LengthConstraints((30,), stop_at_separator=True)),
+        SearchRequest(sentences(toy, 4, 20), (), LengthConstraints((8, 9, 10, 11))),
+        SearchRequest(sentences(toy, 2, 30), (), LengthConstraints((20, 20), forced_count=False)),
+        SearchRequest(sentences(toy, 2, 40), (), LengthConstraints((5, 5)), bod=True),
     ]
-    together = best(saved, jobs)
+    together = best(loaded, jobs)
     for job, company in zip(jobs, together, strict=True):
-        (alone,) = best(saved, [job])
+        (alone,) = best(loaded, [job])
         assert [h.ids for h in alone] == [h.ids for h in company]
         assert [h.score for h in alone] == pytest.approx([h.score for h in company], rel=1e-5)
-    again = best(saved, jobs[::-1])[::-1]
+    again = best(loaded, jobs[::-1])[::-1]
     assert [[h.ids for h in found] for found in again] == [[h.ids for h in found] for found in together]
 
 
-def test_limits(saved: Saved, toy: Prepared) -> None:
-    forced = Job(sentences(toy, 3), (), Limits((3, 4, 5), least=2))
-    for hypothesis in best(saved, [forced])[0]:
+def test_limits(loaded: LoadedModel, toy: PreparedData) -> None:
+    forced = SearchRequest(sentences(toy, 3), (), LengthConstraints((3, 4, 5), min_tokens=2))
+    for hypothesis in best(loaded, [forced])[0]:
         ids = list(hypothesis.ids)
         assert ids.count(SEP_ID) == 2 and ids[-1] == EOS_ID and ids.count(EOS_ID) == 1
-        lengths = np.diff([-1, *(place for place, token in enumerate(ids) if token in (SEP_ID, EOS_ID))]) - 1
+        lengths = np.diff([-1, *(index for index, token in enumerate(ids) if token in (SEP_ID, EOS_ID))]) - 1
         assert all(2 <= length <= most for length, most in zip(lengths, (3, 4, 5), strict=True))
         assert set(hypothesis.capped) >= {
             n for n, (a, b) in enumerate(zip(lengths, (3, 4, 5), strict=True)) if a == b
         }
-    one = best(saved, [Job(sentences(toy, 3), sentences(toy, 2, 7), Limits((6,), one=True))])[0]
+    one = best(
+        loaded,
+        [SearchRequest(sentences(toy, 3), sentences(toy, 2, 7), LengthConstraints((6,), stop_at_separator=True))],
+    )[0]
     for hypothesis in one:
         assert hypothesis.ids[-1] in (SEP_ID, EOS_ID)
         assert not {SEP_ID, EOS_ID} & set(hypothesis.ids[:-1])
-    free = best(saved, [Job(sentences(toy, 2), (), Limits((4, 4), forced=False))])[0]
+    free = best(loaded, [SearchRequest(sentences(toy, 2), (), LengthConstraints((4, 4), forced_count=False))])[0]
     assert all(h.ids[-1] == EOS_ID for h in free)
-    # Sentences beyond the last count as the last, whatever the limits of other lanes.
-    company = Job(sentences(toy, 1), (), Limits((3,) * 9))
-    again = best(saved, [Job(sentences(toy, 2), (), Limits((4, 4), forced=False)), company])[0]
+    # Sentences beyond the last count as the last, whatever the limits of other searches.
+    company = SearchRequest(sentences(toy, 1), (), LengthConstraints((3,) * 9))
+    again = best(
+        loaded, [SearchRequest(sentences(toy, 2), (), LengthConstraints((4, 4), forced_count=False)), company]
+    )[0]
     assert [h.capped for h in again] == [h.capped for h in free]
     assert all(set(h.capped) <= {0, 1} for h in free) and any(h.capped for h in free)
 
 
-def test_scores_fall(saved: Saved, toy: Prepared) -> None:
-    (found,) = best(saved, [Job(sentences(toy, 1), (), Limits((10,), one=True))], beam=6)
+def test_scores_fall(loaded: LoadedModel, toy: PreparedData) -> None:
+    (found,) = best(
+        loaded, [SearchRequest(sentences(toy, 1), (), LengthConstraints((10,), stop_at_separator=True))], beam=6
+    )
     assert len(found) == 6 and len({h.ids for h in found}) == 6
     assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)

@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from fenster.corpus.contrapro import ContrastiveItem, read_items
-from fenster.corpus.files import TextFiles
-from fenster.corpus.generated import generate
+from fenster.data.corpora.contrapro import ContrastiveItem, read_items
+from fenster.data.corpora.synthetic import generate
 from fenster.document import Document, ParallelDocument
 from fenster.errors import InputError
-from fenster.evaluate import consistency, contrastive, distance
-from fenster.evaluate import items as item_sets
-from fenster.evaluate.classes import Counter
+from fenster.evaluate.metrics import consistency, contrastive, distance
+from fenster.evaluate.metrics import expected_form as item_sets
+from fenster.evaluate.metrics.form_f1 import FormCounter
 from fenster.evaluate.rules import load_rules
-from fenster.evaluate.tagging import make_tagger
-from fenster.evaluate.texts import Evaluated
+from fenster.evaluate.tagging import TAGGERS
+from fenster.evaluate.test_set import TranslatedTestSet
+from fenster.io.files import TextFiles
 
 
 def record(pronoun: str, **more: Any) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def test_items_in_context(tmp_path: Path) -> None:
     found = item_sets.read_items(path)
     assert found[0].given(None).texts == ["Hi.", "Ann.", "Do you?"]
     assert found[0].given(1).texts == ["Ann.", "Do you?"] and found[0].given(0).texts == ["Do you?"]
-    texts = item_sets.evaluated(found, ["Tust Du?", "siehst du", "Deine Hüte."])
+    texts = item_sets.as_test_set(found, ["Tust Du?", "siehst du", "Deine Hüte."])
     assert [len(document) for document in texts.documents] == [2, 1]
     assert item_sets.accuracy(found, texts.outputs).score == pytest.approx(100 / 3)
     assert [item.document for item in item_sets.read_items(path, limit=2)] == ["a", "b"]
@@ -123,7 +123,7 @@ def test_distances_of_generated_choices() -> None:
             if choice.distance > 2:
                 lines[choice.segment] = "?"
         outputs.append(tuple(lines))
-    choices = distance.generated(Evaluated(documents, tuple(outputs)), decisions)
+    choices = distance.generated(TranslatedTestSet(documents, tuple(outputs)), decisions)
     assert len(choices) == sum(len(each.decisions) for each in made)
     found = {(each.unit, each.kind, each.label): each for each in distance.bins(choices)}
     assert found["sentences", "register", "2"].right == found["sentences", "register", "2"].total > 0
@@ -132,19 +132,19 @@ def test_distances_of_generated_choices() -> None:
     assert sum(each.total for each in words) == len(choices) and words[0].middle > 1
     far = {documents[0].id: [replace(made[0].decisions[0], segment=99)]}
     with pytest.raises(InputError, match="a choice is in segment 99"):
-        distance.generated(Evaluated(documents, tuple(outputs)), far)
+        distance.generated(TranslatedTestSet(documents, tuple(outputs)), far)
     with pytest.raises(InputError, match="which the test set does not have"):
-        distance.generated(Evaluated(documents[:1], tuple(outputs[:1])), decisions)
+        distance.generated(TranslatedTestSet(documents[:1], tuple(outputs[:1])), decisions)
 
 
-def counter() -> Counter:
-    return Counter(load_rules("en-de"), make_tagger("lists", "en"), make_tagger("lists", "de"))
+def counter() -> FormCounter:
+    return FormCounter(load_rules("en-de"), TAGGERS["lists"]("en"), TAGGERS["lists"]("de"))
 
 
-def dialogue(*rows: tuple[str, str, str]) -> Evaluated:
+def dialogue(*rows: tuple[str, str, str]) -> TranslatedTestSet:
     source, output, reference = zip(*rows, strict=True)
     pair = ParallelDocument(Document.of("a", source), Document.of("a", reference))
-    return Evaluated((pair,), (output,))
+    return TranslatedTestSet((pair,), (output,))
 
 
 def test_distances_of_registers_in_real_documents() -> None:
@@ -165,7 +165,7 @@ def test_register_consistency_is_the_share_of_the_majority() -> None:
         ("You know.", "Sie wissen.", "Du weißt."),
         ("No.", "Du!", "Nein."),
     )
-    found = consistency.register(texts, counter())
+    (found,) = consistency.RegisterConsistency().measure(texts, counter())
     assert found.score == pytest.approx(200 / 3) and found.details == {"reference": 100.0, "cases": 3}
 
 
@@ -178,11 +178,11 @@ def test_term_consistency_finds_the_word_that_changes() -> None:
         target = [f"Ich sehe das {x}", f"Wir malen das {y}", f"Sie mögen das {x}"]
         documents.append(ParallelDocument(Document.of(str(number), source), Document.of(str(number), target)))
         outputs.append(target)
-    same = consistency.terms(Evaluated(tuple(documents), tuple(map(tuple, outputs))))
+    (same,) = consistency.TermConsistency().measure(TranslatedTestSet(tuple(documents), tuple(map(tuple, outputs))))
     assert same.score == 100 and same.details["reference"] == 100 and same.details["cases"] > 0
     for number in (0, 4, 8):
         outputs[number] = [*outputs[number][:2], "Sie mögen das Gebäude"]
-    other = consistency.terms(Evaluated(tuple(documents), tuple(map(tuple, outputs))))
+    (other,) = consistency.TermConsistency().measure(TranslatedTestSet(tuple(documents), tuple(map(tuple, outputs))))
     assert other.score < 100 and other.details["reference"] == 100
-    empty = consistency.terms(Evaluated(tuple(documents), (("", "", ""),) * 12))
+    (empty,) = consistency.TermConsistency().measure(TranslatedTestSet(tuple(documents), (("", "", ""),) * 12))
     assert empty.score == 0

@@ -11,7 +11,8 @@ from fenster.errors import ConfigError, InputError
 from fenster.evaluate.report.collect import collect, context_size
 from fenster.evaluate.report.table import Table
 from fenster.evaluate.report.tables import tables
-from fenster.evaluate.result import Result, Score, System
+from fenster.evaluate.result import Result, Score
+from fenster.evaluate.system import System
 
 SENTENCE = {"name": "sentence", "attention": "sentence", "context": "0 sent.", "positions": "sinusoidal"}
 CONCAT = {"name": "concat 2 sent.", "attention": "full", "context": "2 sent.", "positions": "sinusoidal"}

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from sacrebleu.metrics import BLEU, CHRF, TER
 
-from fenster.corpus.generated import generate
+from fenster.data.corpora.synthetic import generate
 from fenster.document import Document, ParallelDocument
-from fenster.evaluate.measure import Measure
-from fenster.evaluate.significance import compare, draws, interval
-from fenster.evaluate.surface import surface
-from fenster.evaluate.texts import Evaluated
+from fenster.evaluate.metrics.base import Measurement
+from fenster.evaluate.metrics.surface import Surface
+from fenster.evaluate.significance import bootstrap_counts, compare, interval
+from fenster.evaluate.test_set import TranslatedTestSet
 
 
-def noisy(share: float, seed: int = 1, documents: int = 30) -> Evaluated:
+def noisy(share: float, seed: int = 1, documents: int = 30) -> TranslatedTestSet:
     """Generated documents with a share of the words lost."""
     rng = random.Random(seed)
     pairs = tuple(each.pair for each in generate(documents, seed=7))
@@ -26,16 +26,16 @@ def noisy(share: float, seed: int = 1, documents: int = 30) -> Evaluated:
         tuple(" ".join(w for w in text.split() if rng.random() >= share) for text in pair.target.texts)
         for pair in pairs
     )
-    return Evaluated(pairs, outputs)
+    return TranslatedTestSet(pairs, outputs)
 
 
-def by_name(found: list[Measure]) -> dict[str, Measure]:
+def by_name(found: list[Measurement]) -> dict[str, Measurement]:
     return {measure.name: measure for measure in found}
 
 
 def test_scores_are_sacrebleu_s() -> None:
     texts = noisy(0.2)
-    found = by_name(surface(texts))
+    found = by_name(Surface().measure(texts))
     for name, metric in (("BLEU", BLEU()), ("TER", TER()), ("chrF", CHRF())):
         wanted = metric.corpus_score(texts.outputs, texts.references)
         assert found[name].score == pytest.approx(wanted.score)
@@ -48,11 +48,11 @@ def test_scores_are_sacrebleu_s() -> None:
 
 def test_scores_of_a_document_are_those_of_its_segments() -> None:
     texts = noisy(0.2)
-    measure = by_name(surface(texts))["BLEU"]
+    measure = by_name(Surface().measure(texts))["BLEU"]
     rows = measure.by_document(len(texts.documents))
     alone = BLEU().corpus_score(list(texts.hypotheses[3]), [texts.documents[3].target.texts])
-    assert measure.of(rows[3]) == pytest.approx(alone.score)
-    assert measure.of(rows.sum(0)) == pytest.approx(measure.score)
+    assert measure.score_of(rows[3]) == pytest.approx(alone.score)
+    assert measure.score_of(rows.sum(0)) == pytest.approx(measure.score)
 
 
 def test_several_references() -> None:
@@ -62,24 +62,26 @@ def test_several_references() -> None:
         Document.of("a", ["the cat sat down", "b"]),
         (Document.of("a", ["a dog ran off", "the end of it all"]),),
     )
-    texts = Evaluated((pair,), (("a dog ran off", "the end of it all"),))
-    assert by_name(surface(texts))["BLEU"].score == pytest.approx(100)
+    texts = TranslatedTestSet((pair,), (("a dog ran off", "the end of it all"),))
+    assert by_name(Surface().measure(texts))["BLEU"].score == pytest.approx(100)
 
 
 def test_empty_hypotheses_are_scored_not_skipped() -> None:
     texts = noisy(0.0)
     lost = tuple(("",) * len(each) if number % 2 else each for number, each in enumerate(texts.hypotheses))
-    found = by_name(surface(Evaluated(texts.documents, lost)))
+    found = by_name(Surface().measure(TranslatedTestSet(texts.documents, lost)))
     assert found["BLEU"].score < 80
     assert found["TER"].score > 30
-    empty = by_name(surface(Evaluated(texts.documents, tuple(("",) * len(each) for each in texts.hypotheses))))
+    empty = by_name(
+        Surface().measure(TranslatedTestSet(texts.documents, tuple(("",) * len(each) for each in texts.hypotheses)))
+    )
     assert empty["BLEU"].score == 0 and empty["TER"].score == 100
 
 
 def test_an_interval_holds_the_score_and_narrows_with_documents() -> None:
     widths = []
     for documents in (8, 120):
-        measure = by_name(surface(noisy(0.2, documents=documents)))["BLEU"]
+        measure = by_name(Surface().measure(noisy(0.2, documents=documents)))["BLEU"]
         found = interval(measure, measure.by_document(documents))
         assert found.low < measure.score < found.high
         widths.append(found.high - found.low)
@@ -90,19 +92,19 @@ def test_documents_are_drawn_not_sentences() -> None:
     """All errors in one document: drawing documents must give a far wider interval than drawing sentences."""
     rows = np.ones((100, 2))
     rows[:25, 0] = 0  # document 0 of four is wholly wrong
-    measure = Measure("m", "share", rows, np.repeat(np.arange(4), 25))
-    wide, narrow = interval(measure, measure.by_document(4)), interval(measure, measure.rows)
+    measure = Measurement("m", "share", rows, np.repeat(np.arange(4), 25))
+    wide, narrow = interval(measure, measure.by_document(4)), interval(measure, measure.statistics)
     assert wide.high - wide.low > 2 * (narrow.high - narrow.low)
 
 
 def test_draws_are_the_same_for_every_system() -> None:
-    first = draws(9, 50)
-    assert (first == draws(9, 50)).all()
+    first = bootstrap_counts(9, 50)
+    assert (first == bootstrap_counts(9, 50)).all()
     assert (first.sum(1) == 9).all() and len(np.unique(first, axis=0)) > 40
 
 
 def test_paired_tests_see_real_differences_only() -> None:
-    good, same, bad = (by_name(surface(noisy(*each)))["BLEU"] for each in ((0.2, 1), (0.2, 2), (0.3, 3)))
+    good, same, bad = (by_name(Surface().measure(noisy(*each)))["BLEU"] for each in ((0.2, 1), (0.2, 2), (0.3, 3)))
     rows = [measure.by_document(30) for measure in (good, same, bad)]
     assert compare(good, rows[0], rows[2]).p < 0.01
     assert compare(good, rows[0], rows[2]).difference == pytest.approx(good.score - bad.score)
@@ -114,21 +116,25 @@ def test_paired_tests_see_real_differences_only() -> None:
 
 def test_a_single_unit_tells_nothing() -> None:
     """One document, one row: no interval, and above all no p-value."""
-    ours, theirs = (Measure("m", "share", np.array([[right, 10.0]]), np.zeros(1, dtype=int)) for right in (9.0, 1.0))
-    assert np.isnan([interval(ours, ours.rows).low, compare(ours, ours.rows, theirs.rows).p]).all()
-    assert compare(ours, ours.rows, theirs.rows).difference == 80
+    ours, theirs = (
+        Measurement("m", "share", np.array([[right, 10.0]]), np.zeros(1, dtype=int)) for right in (9.0, 1.0)
+    )
+    assert np.isnan([interval(ours, ours.statistics).low, compare(ours, ours.statistics, theirs.statistics).p]).all()
+    assert compare(ours, ours.statistics, theirs.statistics).difference == 80
 
 
 def test_undefined_scores_stay_undefined() -> None:
-    measure = Measure("m", "share", np.zeros((3, 2)), np.arange(3))
-    found = interval(measure, measure.rows)
-    assert np.isnan([measure.score, found.low, found.high, compare(measure, measure.rows, measure.rows).p]).all()
+    measure = Measurement("m", "share", np.zeros((3, 2)), np.arange(3))
+    found = interval(measure, measure.statistics)
+    assert np.isnan(
+        [measure.score, found.low, found.high, compare(measure, measure.statistics, measure.statistics).p]
+    ).all()
 
 
 def test_evaluation_never_loads_a_model() -> None:
     code = (
-        "import sys, fenster.evaluate.evaluation, fenster.evaluate.report, fenster.evaluate.items, "
-        "fenster.evaluate.distance, fenster.evaluate.contrastive\n"
+        "import sys, fenster.evaluate.evaluation, fenster.evaluate.report, fenster.evaluate.metrics.expected_form, "
+        "fenster.evaluate.metrics.distance, fenster.evaluate.metrics.contrastive\n"
         "assert not [name for name in sys.modules if name == 'torch' or name.startswith('fenster.model')]"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from fenster.model.device import out_of_memory
+from fenster.model.ops.device import out_of_memory
 
 
 def test_out_of_memory_is_known_in_all_its_forms() -> None:

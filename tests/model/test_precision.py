@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from fenster.model.precision import products
+from fenster.model.ops.precision import matmul_precision
 
 CUDA, CPU = torch.device("cuda"), torch.device("cpu")  # no GPU is needed to set what one would do
 
@@ -11,18 +11,18 @@ CUDA, CPU = torch.device("cuda"), torch.device("cpu")  # no GPU is needed to set
 def test_it_is_given_back() -> None:
     matmul = torch.backends.cuda.matmul
     before = matmul.fp32_precision
-    with products("tf32", CUDA):
+    with matmul_precision("tf32", CUDA):
         assert matmul.fp32_precision == "tf32"
-        with products("float32", CUDA):
+        with matmul_precision("float32", CUDA):
             assert matmul.fp32_precision == "ieee"
         assert matmul.fp32_precision == "tf32"
     assert matmul.fp32_precision == before
-    with pytest.raises(ZeroDivisionError), products("tf32", CUDA):
+    with pytest.raises(ZeroDivisionError), matmul_precision("tf32", CUDA):
         raise ZeroDivisionError
     assert matmul.fp32_precision == before
 
 
 def test_a_cpu_has_no_such_thing() -> None:
     before = torch.backends.cuda.matmul.fp32_precision
-    with products("tf32", CPU):
+    with matmul_precision("tf32", CPU):
         assert torch.backends.cuda.matmul.fp32_precision == before

@@ -7,42 +7,18 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from fenster.batch import Batch
-from fenster.context import DocumentContext, ExampleIndex
+from fenster.data.batch import Batch
+from fenster.data.context import DocumentContext
+from fenster.data.dataset import PreparedData
+from fenster.data.examples import ExampleIndex
+from fenster.data.tokenizer import BOS_ID, PAD_ID
 from fenster.errors import ConfigError
-from fenster.model import ModelConfig, Packed, Transformer, preset
-from fenster.model.align import ALIGNMENTS
+from fenster.model import Layout, ModelConfig, Transformer, preset
+from fenster.model.attention.alignment import ALIGNMENTS
+from fenster.model.attention.probe import Probe
 from fenster.model.loss import smoothed_loss, token_nll
-from fenster.model.probe import Probe
-from fenster.model.transformer import shifted
-from fenster.shards import Prepared
-from fenster.tokenize import BOS_ID, EOS_ID, PAD_ID, SEP_ID
-from tests.model.test_align import target_ids
-
-VARIANTS: dict[str, dict[str, Any]] = {
-    "full": {"attention": {"kind": "full"}},
-    "full-relative": {"attention": {"kind": "full", "reach": 3}, "positions": "relative"},
-    "lst": {"attention": {"kind": "lst"}},
-    "window": {"attention": {"kind": "window", "window": 3}},
-    "window-relative": {"attention": {"kind": "window", "window": 3}, "positions": "relative"},
-}
-SOURCE, TARGET = [[4, 3, 5], [2, 6]], [[3, 5, 2], [7, 4]]
-
-
-def make(name: str, **changes: Any) -> Transformer:
-    torch.manual_seed(0)
-    return Transformer(preset("tiny", **{**VARIANTS[name], **changes}), 40, ratio=1.1).double().eval()
-
-
-def some_batch(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor, Packed, Packed]:
-    generator = torch.Generator().manual_seed(seed)
-    source, target = Packed.of_sentences(SOURCE), Packed.of_sentences(TARGET)
-    ids = torch.randint(6, 40, (source.tokens,), generator=generator)
-    wanted = torch.randint(6, 40, (target.tokens,), generator=generator)
-    for tokens, lengths in ((ids, SOURCE), (wanted, TARGET)):
-        marks = torch.tensor([token for row in target_ids(lengths) for token in row])
-        tokens[marks == SEP_ID], tokens[marks == EOS_ID] = SEP_ID, EOS_ID
-    return ids, wanted, source, target
+from fenster.model.transformer import shift_right
+from tests.helpers.transformers import SOURCE, TARGET, VARIANTS, make, some_batch
 
 
 @pytest.mark.parametrize(
@@ -69,7 +45,9 @@ def test_a_batch_gives_what_its_sequences_give_alone(name: str, norm: str) -> No
     together = model(ids, wanted, source, target)
     for b in range(2):
         s, t = (slice(int(side.offsets[b]), int(side.offsets[b + 1])) for side in (source, target))
-        alone = model(ids[s], wanted[t], Packed.of_sentences([SOURCE[b]]), Packed.of_sentences([TARGET[b]]))
+        alone = model(
+            ids[s], wanted[t], Layout.from_sentence_lengths([SOURCE[b]]), Layout.from_sentence_lengths([TARGET[b]])
+        )
         torch.testing.assert_close(together[t], alone)
 
 
@@ -134,19 +112,19 @@ def test_old_states_stay_good(name: str) -> None:
 
 def test_window_state_does_not_grow() -> None:
     model = make("window-relative")
-    source = Packed.of_sentences([[30]])
+    source = Layout.from_sentence_lengths([[30]])
     memory = model.encode(torch.full((30,), 9), source)
     state = model.begin(memory, source, torch.tensor([0]))
     sizes = []
     for _ in range(40):
         _, state = model.step(torch.tensor([9]), state)
-        sizes.append(state.past.kv[0].numel())
+        sizes.append(state.self_cache.kv[0].numel())
     assert set(sizes) == {2 * 4 * 64}
 
 
 def gradient_reach(model: Transformer, source_tokens: int, output: int) -> torch.Tensor:
     """Which source embeddings the encoder's output at one place depends on."""
-    source = Packed.of_sentences([[source_tokens]])
+    source = Layout.from_sentence_lengths([[source_tokens]])
     ids = torch.randint(6, 40, (source_tokens,), generator=torch.Generator().manual_seed(1))
     embedded = (model.embedding(ids) * 8).detach().requires_grad_()
     model._embed = lambda ids, position: embedded  # type: ignore[method-assign]
@@ -167,7 +145,7 @@ def test_the_encoder_reaches_w_tokens_a_layer_each_way(layers: int) -> None:
 def test_the_decoder_reaches_back_w_tokens_a_layer(layers: int) -> None:
     """Target tokens beyond w * layers do not matter, those within do; the source is the same for all."""
     model = make("window-relative", decoder_layers=layers)
-    source, target = Packed.of_sentences([[40]]), Packed.of_sentences([[40]])
+    source, target = Layout.from_sentence_lengths([[40]]), Layout.from_sentence_lengths([[40]])
     ids, wanted = (torch.randint(6, 40, (40,), generator=torch.Generator().manual_seed(s)) for s in (1, 2))
     before = model(ids, wanted, source, target)[30]
 
@@ -185,7 +163,7 @@ def test_the_decoder_reaches_back_w_tokens_a_layer(layers: int) -> None:
 def test_source_beyond_the_reach_changes_nothing() -> None:
     """Cross-attention windows and the encoder's reach together: w * (1 + layers) around b_i."""
     model = make("window-relative", encoder_layers=2, decoder_layers=1)
-    source, target = Packed.of_sentences([[60]]), Packed.of_sentences([[60]])
+    source, target = Layout.from_sentence_lengths([[60]]), Layout.from_sentence_lengths([[60]])
     ids, wanted = (torch.randint(6, 40, (60,), generator=torch.Generator().manual_seed(s)) for s in (3, 4))
     before = model(ids, wanted, source, target)[30]
     for place, same in ((30 + 10, True), (30 + 9, False), (30, False), (30 - 9, False), (30 - 10, True)):
@@ -198,7 +176,7 @@ def test_relative_models_do_not_know_where_they_are() -> None:
     model = make("window-relative")
     assert make("window").config.positions == "sinusoidal"
     ids = torch.randint(6, 40, (50,), generator=torch.Generator().manual_seed(5))
-    long, short = Packed.of_sentences([[50]]), Packed.of_sentences([[40]])
+    long, short = Layout.from_sentence_lengths([[50]]), Layout.from_sentence_lengths([[40]])
     inside = model.encode(ids, long)[20:35]
     torch.testing.assert_close(inside, model.encode(ids[10:], short)[10:25])
 
@@ -225,8 +203,8 @@ def test_the_chunked_loss_is_pytorchs(smoothing: float, chunk: int) -> None:
 
 
 def test_decoder_inputs_are_shifted_within_each_sequence() -> None:
-    packed = Packed.of_sentences([[3], [2]])
-    assert shifted(torch.tensor([7, 8, 3, 9, 3]), packed).tolist() == [BOS_ID, 7, 8, BOS_ID, 9]
+    packed = Layout.from_sentence_lengths([[3], [2]])
+    assert shift_right(torch.tensor([7, 8, 3, 9, 3]), packed).tolist() == [BOS_ID, 7, 8, BOS_ID, 9]
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -239,7 +217,7 @@ def test_probe_share_and_entropy(name: str) -> None:
     cross = probe.weights["decoder.1.cross"][0]  # [H, T, S]
     expected = torch.stack([
         sum(cross[h, t, s] for s in range(source.tokens)
-            if source.owner[s] == target.owner[t] and source.sentence[s] == target.sentence[t])
+            if source.sequence_id[s] == target.sequence_id[t] and source.sentence[s] == target.sentence[t])
         for h in range(4) for t in range(target.tokens)
     ]).view(4, -1).mean(1)  # fmt: skip
     torch.testing.assert_close(probe.share("decoder.1.cross"), expected)
@@ -249,20 +227,20 @@ def test_probe_share_and_entropy(name: str) -> None:
 
 def test_a_single_sentence_has_all_its_attention() -> None:
     model = make("full")
-    side = Packed.of_sentences([[6]])
+    side = Layout.from_sentence_lengths([[6]])
     probe = Probe()
     model(torch.full((6,), 9), torch.full((6,), 9), side, side, probe=probe)
     assert probe.cross_share() == pytest.approx((1.0, 1.0))
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_a_model_learns_from_prepared_documents(name: str, toy: Prepared) -> None:
+def test_a_model_learns_from_prepared_documents(name: str, toy: PreparedData) -> None:
     """From shards to a falling loss: the whole path, a few steps."""
     torch.manual_seed(0)
     model = Transformer(preset("tiny", **{**VARIANTS[name], "dropout": 0.0}), len(toy.tokenizer))
     index = ExampleIndex.build(toy.split("train"), DocumentContext(limit=200))
     batch = Batch.read(index, np.arange(8))
-    source, target = Packed.of(batch.source), Packed.of(batch.target)
+    source, target = Layout.of(batch.source), Layout.of(batch.target)
     ids, wanted = (torch.from_numpy(side.ids).long() for side in (batch.source, batch.target))
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     losses = []
@@ -279,7 +257,7 @@ def test_a_model_learns_from_prepared_documents(name: str, toy: Prepared) -> Non
 def test_a_window_model_equals_itself_under_every_computation() -> None:
     ids, wanted, source, target = some_batch()
     outputs = [
-        make("window-relative", compute=name)(ids, wanted, source, target)
+        make("window-relative", backend=name)(ids, wanted, source, target)
         for name in ("reference", "gather", "block", "dense", "auto")
     ]
     for out in outputs[1:]:
@@ -321,7 +299,7 @@ def test_second_derivatives_are_refused_rather_than_zero() -> None:
 
 def test_no_hypothesis_is_no_error() -> None:
     model = make("window-relative")
-    source = Packed.of_sentences([[5]])
+    source = Layout.from_sentence_lengths([[5]])
     state = model.begin(model.encode(torch.full((5,), 9), source), source, torch.tensor([0]))
     _, state = model.step(torch.tensor([BOS_ID]), state)
     none = torch.zeros(0, dtype=torch.long)
@@ -330,14 +308,14 @@ def test_no_hypothesis_is_no_error() -> None:
 
 
 def test_config_faults() -> None:
-    with pytest.raises(ConfigError, match="no preset is called 'huge'"):
+    with pytest.raises(ConfigError, match="unknown preset 'huge'"):
         preset("huge")
     with pytest.raises(ConfigError, match=r"attention\.windw: unknown key; did you mean 'window'"):
         preset("tiny", attention={"kind": "window", "windw": 3})
-    with pytest.raises(ConfigError, match=r"attention\.decoding_alignment: .*no such alignment for decoding"):
+    with pytest.raises(ConfigError, match=r"attention\.decoding_alignment: .*unknown alignment for decoding"):
         preset("tiny", attention={"kind": "window", "decoding_alignment": "linear"})
-    with pytest.raises(ConfigError, match=r"compute: .*there are: auto, reference, dense, varlen, gather, block"):
-        preset("tiny", compute="flash")
+    with pytest.raises(ConfigError, match=r"backend: .*known: window-gpu, varlen, block, dense, gather, reference"):
+        preset("tiny", backend="flash")
     with pytest.raises(ConfigError, match="divisible"):
         preset("tiny", heads=5)
     with pytest.raises(ConfigError, match="not defined for lst"):

@@ -6,25 +6,25 @@ import pytest
 import torch
 
 from fenster.errors import FensterError
-from fenster.model import Packed
-from fenster.model.compute import choose
-from fenster.model.compute.reference import reference
-from fenster.model.compute.varlen import available, ready, varlen
-from fenster.model.pattern import Pattern
-from tests.model.cases import values_and_gradients
+from fenster.model import Layout
+from fenster.model.attention.backends import BACKENDS, choose
+from fenster.model.attention.backends.reference import reference_attention
+from fenster.model.attention.backends.varlen import available, bounds, varlen_attention
+from fenster.model.attention.mask import AttentionMask
+from tests.helpers.attention import values_and_gradients
 
 LENGTHS = [[4, 30, 5], [2], [70, 6]]
 
 
 def test_where_sequences_and_sentences_begin() -> None:
-    side = Packed.of_sentences(LENGTHS)
-    whole = Pattern(side, side)
-    assert ready(whole)[0].tolist() == [0, 39, 41, 117]
+    side = Layout.from_sentence_lengths(LENGTHS)
+    whole = AttentionMask(side, side)
+    assert bounds(whole)[0].tolist() == [0, 39, 41, 117]
     inside = replace(whole, same_sentence=True)
-    begins = ready(inside)[0]
-    assert begins.diff().min() >= 0 and begins[-1] == side.tokens
-    assert begins.unique().tolist() == [0, 4, 34, 39, 41, 111, 117]
-    assert ready(whole)[0].tolist() == [0, 39, 41, 117], "two patterns do not share what they found"
+    starts = bounds(inside)[0]
+    assert starts.diff().min() >= 0 and starts[-1] == side.tokens
+    assert starts.unique().tolist() == [0, 4, 34, 39, 41, 111, 117]
+    assert bounds(whole)[0].tolist() == [0, 39, 41, 117], "two masks do not share what they cache"
 
 
 @pytest.mark.parametrize(("same_sentence", "longest"), [(False, 76), (True, 70)])
@@ -38,46 +38,46 @@ def test_kernels_hear_how_long_sequences_or_sentences_are(
         heard.extend(number for number in arguments if isinstance(number, int))
         return q
 
-    monkeypatch.setitem(varlen.__globals__, "varlen_attn", flash)
-    side = Packed.of_sentences(LENGTHS)
+    monkeypatch.setitem(varlen_attention.__globals__, "varlen_attn", flash)
+    side = Layout.from_sentence_lengths(LENGTHS)
     q = torch.zeros(side.tokens, 2, 32)
-    varlen(q, q, q, Pattern(side, side, same_sentence=same_sentence), None)
+    varlen_attention(q, q, q, AttentionMask(side, side, same_sentence=same_sentence), None)
     assert heard == [longest, longest]
 
 
 def test_it_is_not_taken_where_it_cannot_run() -> None:
-    side = Packed.of_sentences(LENGTHS)
+    side = Layout.from_sentence_lengths(LENGTHS)
     q = torch.zeros(side.tokens, 2, 32)
-    assert not available(q, Pattern(side, side), False)
-    assert choose("auto", Pattern(side, side), q, False) == "dense"
+    assert not available(q, AttentionMask(side, side), False)
+    assert choose("auto", AttentionMask(side, side), q, False) is BACKENDS["dense"]
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="flash kernels need a GPU")
+@pytest.mark.gpu
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross", "sentence", "causal sentence"])
 @pytest.mark.parametrize("size", [32, 64])
 def test_it_equals_the_reference(kind: str, size: int) -> None:
     torch.manual_seed(0)
-    source = Packed.of_sentences(LENGTHS, "cuda")
-    target = Packed.of_sentences([[9], [3, 3], [64]], "cuda")
-    pattern = (
-        Pattern(target, source)
+    source = Layout.from_sentence_lengths(LENGTHS, "cuda")
+    target = Layout.from_sentence_lengths([[9], [3, 3], [64]], "cuda")
+    mask = (
+        AttentionMask(target, source)
         if kind == "cross"
-        else Pattern(source, source, causal=kind in ("decoder", "causal sentence"))
+        else AttentionMask(source, source, causal=kind in ("decoder", "causal sentence"))
     )
     if "sentence" in kind:
-        pattern = replace(pattern, same_sentence=True)
-    shapes = (pattern.queries.tokens, pattern.keys.tokens, pattern.keys.tokens)
+        mask = replace(mask, same_sentence=True)
+    shapes = (mask.queries.tokens, mask.keys.tokens, mask.keys.tokens)
     q, k, v = (torch.randn(tokens, 4, size, device="cuda", dtype=torch.bfloat16) for tokens in shapes)
-    assert choose("auto", pattern, q, False) == "varlen"
-    found = values_and_gradients(varlen, pattern, [q, k, v])
-    wanted = values_and_gradients(reference, pattern, [x.float() for x in (q, k, v)])
+    assert choose("auto", mask, q, False) is BACKENDS["varlen"]
+    found = values_and_gradients(varlen_attention, mask, [q, k, v])
+    wanted = values_and_gradients(reference_attention, mask, [x.float() for x in (q, k, v)])
     for a, b in zip(found, wanted, strict=True):
         assert float((a.float() - b).norm() / b.norm()) < 1e-2
 
 
 def test_what_it_cannot_do_is_said() -> None:
-    side = Packed.of_sentences(LENGTHS)
+    side = Layout.from_sentence_lengths(LENGTHS)
     q = torch.zeros(side.tokens, 2, 32)
-    for pattern in (Pattern(side, side), Pattern(side, side, window=3)):
-        with pytest.raises(FensterError, match="cannot be computed the way `varlen`"):
-            choose("varlen", pattern, q, False)
+    for mask in (AttentionMask(side, side), AttentionMask(side, side, window=3)):
+        with pytest.raises(FensterError, match="backend 'varlen' cannot compute this attention"):
+            choose("varlen", mask, q, False)

@@ -1,29 +1,15 @@
-"""A tiny configuration that trains in seconds, and greedy decoding to see what a model learned."""
-
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from fenster.config import check
-from fenster.shards import Prepared
-from fenster.train.config import TrainConfig
-
-TINY: dict[str, Any] = {
-    "encoder_layers": 1,
-    "decoder_layers": 1,
-    "width": 32,
-    "ffn": 64,
-    "heads": 2,
-    "dropout": 0.1,
-    "positions": "relative",
-    "attention": {"kind": "window", "window": 6},
-}
+from fenster.data.dataset import PreparedData
+from tests.helpers.training import TINY
 
 
 @pytest.fixture
-def settings(toy: Prepared, tmp_path: Path) -> dict[str, Any]:
+def settings(toy: PreparedData, tmp_path: Path) -> dict[str, Any]:
     """As in a YAML file; tests change what they are about."""
     return {
         "data": toy.folder,
@@ -31,17 +17,13 @@ def settings(toy: Prepared, tmp_path: Path) -> dict[str, Any]:
         "context": {"kind": "document"},
         "model": TINY,
         "batch": {"tokens": 600},
-        "optimizer": {"warmup": 10, "rate": 2e-3},
+        "optimizer": {"warmup": 10, "lr": 2e-3},
         "stop": {"updates": 12, "patience": None},
         "valid": {"every": 5},
         "checkpoint": {"every": 4},
         "log": {"every": 3},
         "device": "cpu",
     }
-
-
-def make(settings: dict[str, Any], **changes: Any) -> TrainConfig:
-    return check({**settings, **changes}, TrainConfig)
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from fenster.config import load
 from fenster.model import Transformer
 from fenster.train.config import TrainConfig
 
-FOLDER = Path(__file__).resolve().parents[2] / "configs" / "train"
+FOLDER = Path(__file__).resolve().parents[2] / "src" / "fenster" / "configs" / "train"
 CONFIGS = sorted(FOLDER.glob("**/*.yaml"))
 SYSTEMS = {
     "sentence": "sentence",
@@ -35,8 +35,8 @@ def test_the_manual_shows_every_key() -> None:
     text = (FOLDER / "europarl" / "window.yaml").read_text()
     shown = {line.strip("# \n").split(":")[0] for line in text.splitlines()}
     parts = [field.annotation for field in TrainConfig.model_fields.values()]
-    models = [TrainConfig, *(part for part in parts if isinstance(part, type) and issubclass(part, BaseModel))]
-    assert not {key for model in models for key in model.model_fields} - shown
+    selection = [TrainConfig, *(part for part in parts if isinstance(part, type) and issubclass(part, BaseModel))]
+    assert not {key for model in selection for key in model.model_fields} - shown
 
 
 def test_paper_sizes() -> None:

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,10 @@ import pytest
 import yaml
 
 from fenster.train import checkpoint
-from fenster.train.folder import RunFolder
-from fenster.train.loop import train
-from tests.train.conftest import make
+from fenster.train.run_folder import RunFolder
+from fenster.train.trainer import train
+from tests.helpers.training import make
+from tests.helpers.waiting import DEADLINE, wait_until
 
 TOLERANCE = 1e-4  # relative; sums are made in another order
 
@@ -37,12 +37,12 @@ def test_two_processes_give_the_loss_curve_of_one(
     settings: dict[str, Any], tmp_path: Path, context: dict[str, Any]
 ) -> None:
     settings |= {"context": context, "stop": {"updates": 30, "patience": None}, "valid": {"every": 10}}
-    settings |= {"optimizer": {"warmup": 10, "rate": 2e-3, "batches": 4}}
+    settings |= {"optimizer": {"warmup": 10, "lr": 2e-3, "batches": 4}}
     train(make(settings))
     alone = RunFolder(settings["output"])
     settings["output"] = tmp_path / "two"
     process = start(settings, tmp_path)
-    told, _ = process.communicate(timeout=120)
+    told, _ = process.communicate(timeout=DEADLINE)
     assert process.returncode == 0, told
     both = RunFolder(tmp_path / "two")
     for kind, keys in (
@@ -55,8 +55,8 @@ def test_two_processes_give_the_loss_curve_of_one(
             for key in keys:
                 assert a[key] == pytest.approx(b[key], rel=TOLERANCE), f"{key} at update {a['update']}"
     assert told.count("update 30  stop") == 1, "only one process talks"
-    state = checkpoint.read_state(checkpoint.found(both.checkpoints)[-1])
-    assert state.progress.epoch == checkpoint.read_state(checkpoint.found(alone.checkpoints)[-1]).progress.epoch
+    state = checkpoint.read_state(checkpoint.complete(both.checkpoints)[-1])
+    assert state.progress.epoch == checkpoint.read_state(checkpoint.complete(alone.checkpoints)[-1]).progress.epoch
 
     # And one process can go on with what two began.
     train(make(settings, stop={"updates": 33, "patience": None}))
@@ -67,18 +67,15 @@ def test_a_signal_stops_all_processes_at_the_same_update(settings: dict[str, Any
     settings |= {"stop": {"updates": 100_000}, "optimizer": {"batches": 2}, "valid": {"every": 100_000}}
     process = start(settings, tmp_path)
     folder = RunFolder(settings["output"])
-    began = time.monotonic()
-    while not folder.entries("train"):
-        assert time.monotonic() - began < 60 and process.poll() is None
-        time.sleep(0.1)
+    wait_until(lambda: folder.entries("train"), process)
     process.send_signal(signal.SIGTERM)
-    told, _ = process.communicate(timeout=60)
+    told, _ = process.communicate(timeout=DEADLINE)
     assert "stopped by SIGTERM" in told
-    assert checkpoint.found(folder.checkpoints)
+    assert checkpoint.complete(folder.checkpoints)
 
 
 def test_batches_that_cannot_be_shared(settings: dict[str, Any], tmp_path: Path) -> None:
     process = start(settings, tmp_path)
-    told, _ = process.communicate(timeout=60)
+    told, _ = process.communicate(timeout=DEADLINE)
     assert process.returncode != 0
     assert "optimizer.batches is 1, and 2 processes share them" in told and "--set optimizer.batches=2" in told

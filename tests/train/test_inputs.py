@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from fenster.batch import Batch
-from fenster.context import AdjacentContext, DocumentContext, ExampleIndex, SentenceContext
+from fenster.data.batch import Batch
+from fenster.data.context import AdjacentContext, DocumentContext, SentenceContext
+from fenster.data.dataset import PreparedData
+from fenster.data.examples import ExampleIndex
+from fenster.data.sampler import BatchConfig, Sampler
+from fenster.data.tokenizer import PAD_ID
 from fenster.model import Transformer, preset
 from fenster.model.loss import smoothed_loss
-from fenster.sampler import BatchConfig, Sampler
-from fenster.shards import Prepared
-from fenster.tokenize import PAD_ID
 from fenster.train.inputs import Inputs
 
 VARIANTS = {
@@ -23,7 +24,7 @@ VARIANTS = {
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("unit", [32, 128])
-def test_padding_changes_nothing(toy: Prepared, variant: str, unit: int) -> None:
+def test_padding_changes_nothing(toy: PreparedData, variant: str, unit: int) -> None:
     torch.manual_seed(0)
     model = Transformer(preset("tiny", **VARIANTS[variant]), toy.manifest.vocab_size).double().eval()
     index = ExampleIndex.build(toy.split("train"), AdjacentContext(k=2))
@@ -39,7 +40,7 @@ def test_padding_changes_nothing(toy: Prepared, variant: str, unit: int) -> None
 
 
 @pytest.mark.parametrize("context", [SentenceContext(), AdjacentContext(), DocumentContext()])
-def test_few_shapes_occur(toy: Prepared, context: object) -> None:
+def test_few_shapes_occur(toy: PreparedData, context: object) -> None:
     sampler = Sampler(ExampleIndex.build(toy.split("train"), context), BatchConfig(tokens=1024))  # type: ignore[arg-type]
     shapes = set()
     for epoch in range(3):
@@ -59,7 +60,7 @@ def test_few_shapes_occur(toy: Prepared, context: object) -> None:
 
 
 def test_padding_has_no_longer_sentences_than_a_batch_may_have(
-    monkeypatch: pytest.MonkeyPatch, toy: Prepared
+    monkeypatch: pytest.MonkeyPatch, toy: PreparedData
 ) -> None:
     monkeypatch.setattr("fenster.train.inputs._SENTENCE", 8)
     index = ExampleIndex.build(toy.split("train"), DocumentContext())
@@ -70,11 +71,11 @@ def test_padding_has_no_longer_sentences_than_a_batch_may_have(
         lengths = side.starts.diff()
         assert int(lengths.max()) <= side.longest_sentence
         assert int(lengths.sum()) == side.tokens  # every token is in a sentence
-        inner = side.position - side.starts[side.owner, side.sentence]
-        assert bool((inner >= 0).all()) and bool((inner < lengths[side.owner, side.sentence]).all())
+        inner = side.position - side.starts[side.sequence_id, side.sentence]
+        assert bool((inner >= 0).all()) and bool((inner < lengths[side.sequence_id, side.sentence]).all())
 
 
-def test_copying_over_inputs_of_the_same_shape(toy: Prepared) -> None:
+def test_copying_over_inputs_of_the_same_shape(toy: PreparedData) -> None:
     index = ExampleIndex.build(toy.split("train"), SentenceContext())
     first, second = (Inputs.of(Batch.read(index, np.array(numbers)), 64) for numbers in ([1, 2], [3, 4]))
     assert first.shape == second.shape

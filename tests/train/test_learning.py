@@ -7,24 +7,25 @@ import numpy as np
 import pytest
 import torch
 
-from fenster.config import PrepareConfig, check
-from fenster.context import join
-from fenster.corpus.generated import GeneratedDocument, Kind, generate
-from fenster.corpus.table import write_jsonl
-from fenster.model.packed import Packed
-from fenster.model.saved import Saved, load_model
-from fenster.prepare import prepare
-from fenster.shards import Prepared
-from fenster.tokenize import BOS_ID, EOS_ID, SEP_ID
-from fenster.train.loop import train
-from tests.train.conftest import make
+from fenster.config import check
+from fenster.data.corpora.jsonl import write_jsonl
+from fenster.data.corpora.synthetic import GeneratedDocument, Kind, generate
+from fenster.data.dataset import PreparedData
+from fenster.data.examples import concatenate
+from fenster.data.prepare import prepare
+from fenster.data.prepare.config import PrepareConfig
+from fenster.data.tokenizer import BOS_ID, EOS_ID, SEP_ID
+from fenster.model.layout import Layout
+from fenster.model.model_folder import LoadedModel, load_model
+from fenster.train.trainer import train
+from tests.helpers.training import make
 
 NEAR = (1, 3)  # sentences from the deciding to the depending one: what so small a model learns in a minute
 TEST = list(generate(60, seed=3, distance=NEAR))
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+def data(tmp_path_factory: pytest.TempPathFactory) -> PreparedData:
     folder = tmp_path_factory.mktemp("learning")
     for name, count, seed in (("train", 800, 1), ("valid", 20, 2)):
         write_jsonl(
@@ -35,18 +36,18 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
     return prepare(check(config, PrepareConfig)).prepared
 
 
-def greedy(saved: Saved, sources: list[list[str]]) -> list[list[str]]:
+def greedy(loaded: LoadedModel, sources: list[list[str]]) -> list[list[str]]:
     """Each source (some sentences) as as many target sentences, token by token."""
-    sides = [join([saved.tokenizer.encode([line])[0] for line in lines]) for lines in sources]
-    packed = Packed.of_sentences([(side.starts[1:] - side.starts[:-1]).tolist() for side in sides])
+    sides = [concatenate([loaded.tokenizer.encode([line])[0] for line in lines]) for lines in sources]
+    packed = Layout.from_sentence_lengths([(side.starts[1:] - side.starts[:-1]).tolist() for side in sides])
     ids = torch.from_numpy(np.concatenate([side.ids for side in sides])).long()
     out: list[list[int]] = [[] for _ in sides]
     with torch.inference_mode():
-        state = saved.model.begin(saved.model.encode(ids, packed), packed, torch.arange(len(sides)))
+        state = loaded.model.begin(loaded.model.encode(ids, packed), packed, torch.arange(len(sides)))
         previous = torch.full((len(sides),), BOS_ID)
         for _ in range(3 * packed.longest):
-            hidden, state = saved.model.step(previous, state)
-            previous = saved.model.logits(hidden).argmax(-1)
+            hidden, state = loaded.model.step(previous, state)
+            previous = loaded.model.logits(hidden).argmax(-1)
             for row, token in zip(out, previous.tolist(), strict=True):
                 if EOS_ID not in row:
                     row.append(token)
@@ -60,7 +61,7 @@ def greedy(saved: Saved, sources: list[list[str]]) -> list[list[str]]:
                 parts.append([])
             elif token != EOS_ID:
                 parts[-1].append(token)
-        found = [saved.tokenizer.decode(part) for part in parts]
+        found = [loaded.tokenizer.decode(part) for part in parts]
         texts.append((found + [""] * len(lines))[: len(lines)])
     return texts
 
@@ -73,17 +74,17 @@ def accuracy(documents: list[GeneratedDocument], translations: list[list[str]]) 
     return {kind: sum(found) / len(found) for kind, found in right.items()}
 
 
-def test_a_window_model_learns_what_a_sentence_model_cannot(data: Prepared, tmp_path: Path) -> None:
+def test_a_window_model_learns_what_a_sentence_model_cannot(data: PreparedData, tmp_path: Path) -> None:
     shared: dict[str, Any] = {
         "data": data.folder,
         "batch": {"tokens": 1600},
-        "optimizer": {"rate": 4e-3, "warmup": 100},
+        "optimizer": {"lr": 4e-3, "warmup": 100},
         "stop": {"updates": 500, "patience": None},
         "valid": {"every": 250},
         "checkpoint": {"every": 1000},
         "device": "cpu",
     }
-    size = {"encoder_layers": 2, "decoder_layers": 2, "width": 64, "ffn": 256, "heads": 4, "dropout": 0.0}
+    size = {"encoder_layers": 2, "decoder_layers": 2, "d_model": 64, "ffn": 256, "heads": 4, "dropout": 0.0}
     window = {**size, "positions": "relative", "attention": {"kind": "window", "window": 16}}
     train(make(shared, output=tmp_path / "window", context={"kind": "document"}, model=window))
     train(make(shared, output=tmp_path / "sentence", model=size))

@@ -21,14 +21,24 @@ import torch
 from torch import Tensor
 
 from fenster.bench.memory import own_memory
-from fenster.model.compute import COMPUTE
-from fenster.model.packed import Packed
-from fenster.model.pattern import Pattern, Relative
+from fenster.model.attention.backends import BACKENDS
+from fenster.model.attention.mask import AttentionMask, Relative
+from fenster.model.layout import Layout
 
 MEMORY_LIMIT = {"cpu": 12 << 30, "cuda": 60 << 30}  # bytes a cell may be expected to take before it is left out
 WAYS = {
     "cpu": ("reference", "dense", "gather", "block"),
-    "cuda": ("floor", "explicit", "dense", "gather", "block", "flex", "flex+relative", "kernel", "kernel, cross"),
+    "cuda": (
+        "floor",
+        "explicit",
+        "dense",
+        "gather",
+        "block",
+        "flex",
+        "flex+relative",
+        "window-gpu",
+        "window-gpu, cross",
+    ),
 }
 
 
@@ -116,14 +126,14 @@ def _attend(setting: Setting) -> Callable[..., Tensor]:
         return _flex(setting)
     if setting.way == "explicit":
         return _explicit
-    side = Packed.of_sentences([[setting.length]], setting.device)
+    side = Layout.from_sentence_lengths([[setting.length]], setting.device)
     center = torch.arange(setting.length, device=setting.device) if setting.way.endswith("cross") else None
     window = None if setting.way == "dense" else setting.window
-    pattern = Pattern(side, side, causal=setting.causal and center is None, window=window, center=center)
-    compute = COMPUTE[setting.way.partition(",")[0]]
+    mask = AttentionMask(side, side, causal=setting.causal and center is None, window=window, center=center)
+    backend = BACKENDS[setting.way.partition(",")[0]]
 
     def attend(q: Tensor, k: Tensor, v: Tensor, table: Tensor | None = None) -> Tensor:
-        return compute(q, k, v, pattern, None if table is None else Relative(table))
+        return backend.attend(q, k, v, mask, None if table is None else Relative(table))
 
     return attend
 

@@ -13,28 +13,30 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
 
 from fenster.bench.memory import own_memory
-from fenster.decode import sequential
-from fenster.decode.beam import Limits
-from fenster.decode.job import Job, run
-from fenster.decode.quantise import quantised
-from fenster.decode.sequential import Reading
+from fenster.data.context import DocumentContext
+from fenster.data.tokenizer import Tokenizer
+from fenster.decode.config import DecodeConfig, Precision
+from fenster.decode.search import LengthConstraints, Searcher, SearchRequest
+from fenster.decode.strategies.sequential import Prefix, SequentialStrategy
 from fenster.errors import FensterError
 from fenster.model import Transformer, preset
-from fenster.model.precision import Products, products
+from fenster.model.model_folder import Description, LoadedModel
+from fenster.model.ops.precision import matmul_precision
+from fenster.model.quantize import quantized
 
 VOCABULARY = 15_000
 SENTENCE = 25  # tokens of a sentence, source and target
 
 
 @dataclass(frozen=True)
-class Place:
-    """Sentence `number` of a document: seconds with only what is in reach, seconds with everything, bytes in use."""
+class SentenceTime:
+    """Sentence `number` of a document: seconds with only what it can depend on, seconds with everything, bytes."""
 
     number: int
     near: float
@@ -49,43 +51,52 @@ def base(device: torch.device, **changes: Any) -> Transformer:
 
 def by_position(
     device: torch.device, numbers: list[int], beam: int, naive: int, *, int8: bool = False, repeats: int = 3
-) -> Iterator[Place]:
-    """Places in a document of random sentences. Everything is encoded again up to sentence `naive` only."""
+) -> Iterator[SentenceTime]:
+    """Times in a document of random sentences. Everything is encoded again up to sentence `naive` only."""
     model = base(device, attention={"kind": "window", "window": 20}, positions="relative")
-    model = quantised(model) if int8 else model
+    model = quantized(model) if int8 else model
     rng = np.random.default_rng(0)
     sentences = [rng.integers(6, VOCABULARY, SENTENCE).astype(np.uint16) for _ in range(max(numbers))]
-    reading = Reading(sentences)
+    prefix, search = Prefix(sentences), _sentence_search(model, beam)
     for number in range(1, max(numbers) + 1):
         if number in numbers:
-            near = min(_timed(model, reading, beam, whole=False) for _ in range(repeats))
-            whole = _timed(model, reading, beam, whole=True) if number <= naive else None
+            near = min(search(prefix, False) for _ in range(repeats))
+            whole = search(prefix, True) if number <= naive else None
             memory = torch.cuda.max_memory_allocated() if device.type == "cuda" else own_memory().now
-            yield Place(number, near, whole, memory)
-        reading.add(sentences[number - 1])
+            yield SentenceTime(number, near, whole, memory)
+        prefix.add(sentences[number - 1])
 
 
-def whole_document(places: Sequence[Place]) -> tuple[float, float] | None:
-    """Seconds of a document up to the last place, in reach only and with everything again: summed over sentences,
-    interpolated between places; None where a place lacks one of the two, or there are fewer than two."""
-    if len(places) < 2 or any(place.whole is None for place in places):
+def whole_document(times: Sequence[SentenceTime]) -> tuple[float, float] | None:
+    """Seconds of a document up to the last sentence, with only what each can depend on and with everything again:
+    summed, and interpolated between the measured sentences; None if one lacks either, or there are fewer than two."""
+    if len(times) < 2 or any(time.whole is None for time in times):
         return None
-    sentences, numbers = np.arange(1, places[-1].number + 1), [place.number for place in places]
+    sentences, numbers = np.arange(1, times[-1].number + 1), [time.number for time in times]
     near, whole = (
-        float(np.interp(sentences, numbers, [getattr(place, name) for place in places]).sum())
+        float(np.interp(sentences, numbers, [getattr(time, name) for time in times]).sum())
         for name in ("near", "whole")
     )
     return near, whole
 
 
-def _timed(model: Transformer, reading: Reading, beam: int, *, whole: bool) -> float:
-    """Seconds of one sentence of exactly SENTENCE tokens."""
-    job = sequential.job(model, reading, SENTENCE, first=0, whole=whole)
-    if model.embedding.weight.is_cuda:
-        torch.cuda.synchronize()
-    began = time.perf_counter()
-    run(model, [job], beam=beam, normalisation=1.0, alignment=None)
-    return time.perf_counter() - began
+def _sentence_search(model: Transformer, beam: int) -> Callable[[Prefix, bool], float]:
+    """Seconds of the search for the next sentence, of at most SENTENCE tokens."""
+    config = DecodeConfig(strategy="sequential", beam=beam, length_ratio=1e-9, length_extra=SENTENCE - 1)
+    context = DocumentContext(limit=None)
+    description = Description(model=model.config, vocab_size=VOCABULARY, ratio=1.0, context=context, system="bench")
+    strategy = SequentialStrategy(LoadedModel(description, model, cast(Tokenizer, None)), config)
+    searcher = Searcher(model, config)
+
+    def seconds(prefix: Prefix, whole: bool) -> float:
+        request = strategy.request(prefix, first=0, bod=False, whole=whole)
+        if model.device.type == "cuda":
+            torch.cuda.synchronize()
+        began = time.perf_counter()
+        searcher.search([request])
+        return time.perf_counter() - began
+
+    return seconds
 
 
 @dataclass(frozen=True)
@@ -115,17 +126,18 @@ def against(device: torch.device, count: int, beam: int, batch: int, programs: l
 
 
 def _int8(device: torch.device, beam: int) -> Any:
-    return _fenster(device, beam, quantised(base(device)))
+    return _fenster(device, beam, quantized(base(device)))
 
 
-def _fenster(device: torch.device, beam: int, model: Transformer | None = None, precision: Products = "tf32") -> Any:
+def _fenster(device: torch.device, beam: int, model: Transformer | None = None, precision: Precision = "tf32") -> Any:
     model = model or base(device)
 
+    searcher = Searcher(model, DecodeConfig(beam=beam, precision=precision))
+
     def translate(sources: list[list[int]]) -> int:
-        limits = Limits((SENTENCE,), least=SENTENCE, one=True)
-        jobs = [Job([np.array(source)], (), limits) for source in sources]
-        found = run(model, jobs, beam=beam, normalisation=1.0, alignment=None, precision=precision)
-        return sum(len(each[0].ids) for each in found)
+        limits = LengthConstraints((SENTENCE,), min_tokens=SENTENCE, stop_at_separator=True)
+        requests = [SearchRequest([np.array(source)], (), limits) for source in sources]
+        return sum(len(hypotheses[0].ids) for hypotheses in searcher.search(requests))
 
     return translate
 
@@ -145,12 +157,12 @@ def _marian() -> Any:
     return MarianMTModel(config).eval()
 
 
-def _hugging_face(device: torch.device, beam: int, precision: Products = "float32") -> Any:
+def _hugging_face(device: torch.device, beam: int, precision: Precision = "float32") -> Any:
     model = _marian().to(device)
 
     def translate(sources: list[list[int]]) -> int:
         ids = torch.tensor([[*source, 3] for source in sources], device=device)
-        with torch.inference_mode(), products(precision, device):
+        with torch.inference_mode(), matmul_precision(precision, device):
             found = model.generate(
                 ids, num_beams=beam, min_new_tokens=SENTENCE + 1, max_new_tokens=SENTENCE + 1, early_stopping=True
             )

@@ -1,21 +1,26 @@
-"""Memory of this process, read from the kernel."""
+"""The memory of this process."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes: resident now, and the most there ever was."""
+    """Resident bytes, now and at most."""
 
     now: int
     peak: int
 
 
 def own_memory() -> Memory:
-    """Not getrusage: across fork and exec its peak begins at the parent's."""
-    status = Path("/proc/self/status").read_text()
-    now, peak = (1024 * int(status.partition(f"{key}:")[2].split()[0]) for key in ("VmRSS", "VmHWM"))
-    return Memory(now, peak)
+    """psutil knows no peak on Linux, and getrusage's starts at the parent's across fork and exec."""
+    now = psutil.Process().memory_info().rss
+    status = Path("/proc/self/status")
+    if not status.is_file():
+        return Memory(now, now)
+    peak = status.read_text().partition("VmHWM:")[2].split()
+    return Memory(now, 1024 * int(peak[0]))

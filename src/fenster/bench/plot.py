@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from fenster.picture import check_picture, pyplot, save
+from fenster.io.plotting import check_plot_path, pyplot, save
 
 
 def by_length(path: Path, title: str, rows: Mapping[str, Mapping[int, tuple[float, int]]]) -> None:
     """Draw {name: {length: (seconds, bytes)}} as two panels."""
-    check_picture(path)
+    check_plot_path(path)
     plot = pyplot()
     assert plot is not None
     figure, panels = plot.subplots(1, 2, figsize=(11, 5), layout="constrained")

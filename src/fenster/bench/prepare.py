@@ -22,11 +22,11 @@ from pathlib import Path
 import sentencepiece
 
 from fenster.bench.memory import own_memory
-from fenster.config import CorpusConfig, PrepareConfig, TokenizerConfig
-from fenster.corpus import FORMATS, read_corpus
+from fenster.data.corpora import FORMATS, read_corpus
+from fenster.data.prepare import prepare
+from fenster.data.prepare.config import CorpusConfig, PrepareConfig
+from fenster.data.tokenizer import TokenizerConfig, learn
 from fenster.document import ParallelDocument
-from fenster.prepare import prepare
-from fenster.tokenize import learn
 
 _LEARN_FROM = 200_000  # sentences; how the model was learned does not matter for the comparison
 

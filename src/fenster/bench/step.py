@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 
 from fenster.errors import FensterError
-from fenster.model import Packed, Transformer, preset
+from fenster.model import Layout, Transformer, preset
 from fenster.model.config import Checkpointing
 from fenster.model.loss import smoothed_loss
 
@@ -40,9 +40,9 @@ def _window(width: int, **more: Any) -> dict[str, Any]:
 
 
 SYSTEMS = (
-    System("concat, paper's way", {"compute": "reference"}, paper=True),
-    System("window w=10, paper's way", _window(10, compute="gather"), paper=True),
-    System("window w=20, paper's way", _window(20, compute="gather"), paper=True),
+    System("concat, paper's way", {"backend": "reference"}, paper=True),
+    System("window w=10, paper's way", _window(10, backend="gather"), paper=True),
+    System("window w=20, paper's way", _window(20, backend="gather"), paper=True),
     System("concat, ours", {}, paper=False),
     System("window w=10, ours", _window(10), paper=False),
     System("window w=20, ours", _window(20), paper=False),
@@ -78,7 +78,10 @@ def _measure(system: System, length: int) -> Cell:
     model.checkpointing = system.checkpointing
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), fused=True)
     sentences = [SENTENCE] * (length // SENTENCE) + ([length % SENTENCE] if length % SENTENCE else [])
-    source, target = Packed.of_sentences([sentences], device), Packed.of_sentences([sentences], device)
+    source, target = (
+        Layout.from_sentence_lengths([sentences], device),
+        Layout.from_sentence_lengths([sentences], device),
+    )
     ids, wanted = (torch.randint(6, VOCABULARY, (length,), device=device) for _ in range(2))
 
     def step() -> None:

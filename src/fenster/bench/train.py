@@ -18,17 +18,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from fenster.batch import Batch, PackedSide
 from fenster.bench.memory import own_memory
 from fenster.config import check
-from fenster.context import join
+from fenster.data.batch import Batch, PackedSide
+from fenster.data.examples import concatenate
+from fenster.data.tokenizer import BOS_ID
 from fenster.model import Transformer, preset
-from fenster.model.position import sinusoids
-from fenster.tokenize import BOS_ID
+from fenster.model.positions import sinusoids
 from fenster.train.config import TrainConfig
-from fenster.train.engine import Engine, autocasting
+from fenster.train.distributed import World
 from fenster.train.inputs import Inputs
-from fenster.train.world import World
+from fenster.train.update import Engine, autocasting
 
 VOCABULARY = 15_000
 SENTENCE = 32  # tokens of a document's sentences, end symbols included
@@ -116,12 +116,12 @@ def _ours(system: str, device: torch.device, length: int, tokens: int, compiled:
 
     def side() -> PackedSide:
         return PackedSide.pack(
-            [join([rng.integers(6, VOCABULARY, size - 1) for size in sizes]) for _ in range(count)]
+            [concatenate([rng.integers(6, VOCABULARY, size - 1) for size in sizes]) for _ in range(count)]
         )
 
-    inputs = Inputs.of(Batch(side(), side(), np.arange(count)), engine.unit)
+    inputs = Inputs.of(Batch(side(), side(), np.arange(count)), engine.pad_multiple)
     if device.type == "cuda":
-        inputs = inputs.each(torch.Tensor.pin_memory)
+        inputs = inputs.map(torch.Tensor.pin_memory)
     number = 0
 
     def update() -> None:
@@ -144,8 +144,8 @@ class Baseline(nn.Module):
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         length = target.shape[1]
-        shifted = F.pad(target[:, :-1], (1, 0), value=BOS_ID)
-        x, y = (self.dropout(self.embedding(ids) * math.sqrt(512) + self.positions) for ids in (source, shifted))
+        shift_right = F.pad(target[:, :-1], (1, 0), value=BOS_ID)
+        x, y = (self.dropout(self.embedding(ids) * math.sqrt(512) + self.positions) for ids in (source, shift_right))
         mask = nn.Transformer.generate_square_subsequent_mask(length, device=source.device)
         hidden = self.body(x, y, tgt_mask=mask, tgt_is_causal=True)
         logits = F.linear(hidden, self.embedding.weight)

@@ -1,7 +1,7 @@
-"""The command line, `fenster`. Commands only parse, call the library and print.
+"""The command line, `fenster`: commands parse their options, call the library and print.
 
-Errors of the user's making are printed without a traceback and end with exit code 2; `--debug` shows where
-they came from.
+Errors that a user can cause are printed without a traceback and end with exit code 2; `--debug` shows where they came
+from.
 """
 
 from __future__ import annotations
@@ -10,28 +10,33 @@ import io
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, CycloptsPanel
+from pydantic import ValidationError
 from rich.console import Console
 from rich.markup import escape
 
 from fenster import __version__
 from fenster.cli import (
-    bench,
+    attention,
+    configs,
     contrapro,
-    convert,
     data,
     distance,
     evaluate,
     export,
+    import_,
     items,
     prepare,
     report,
+    runs,
     score,
     train,
     translate,
 )
+from fenster.config import describe_errors
 from fenster.errors import FensterError
 
 app = App(
@@ -42,44 +47,58 @@ app = App(
     help_format="markdown",
     suppress_keyboard_interrupt=False,
 )
-app.command(convert.import_corpus, name="import")
+app.command(translate.translate)
+app.command(import_.import_corpus, name="import")
 app.command(data.app)
+app.command(configs.configs)
 app.command(prepare.prepare)
 app.command(train.train)
-app.command(train.runs)
-app.command(translate.translate)
+app.command(runs.runs)
 app.command(export.export)
 app.command(score.score)
 app.command(evaluate.evaluate)
 app.command(contrapro.contrapro)
 app.command(items.items)
 app.command(distance.distance)
-app.command(distance.attention)
+app.command(attention.attention)
 app.command(report.report)
-app.command(bench.app)
+app.command("fenster.bench.commands:app", name="bench", help="Measure speed and memory, side by side with others.")
+
+_ALIASES = {"--lanes": "--batch-size"}  # former names of options
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The console entry point."""
+    """The console entry point. Leaves signal handlers and streams as it found them."""
     tokens = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in tokens
-    tokens = [token for token in tokens if token != "--debug"]
+    tokens = [_current_name(token) for token in tokens if token != "--debug"]
+    with _signals_as_exits(), _encodable_streams():
+        _run(tokens, debug)
+
+
+def _current_name(token: str) -> str:
+    name, equals, value = token.partition("=")
+    return _ALIASES.get(name, name) + equals + value
+
+
+def _run(tokens: list[str], debug: bool) -> None:
     errors = Console(stderr=True, soft_wrap=True, highlight=False)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 still gets its answer
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
-            signal.signal(number, _terminated)
-    try:
-        app(tokens, exit_on_error=False, print_error=True, result_action="return_value")
-    except CycloptsError:
-        sys.exit(2)
-    except FensterError as error:
+
+    def fail(message: str) -> None:
         if debug:
             traceback.print_exc()
-        errors.print(f"[bold red]error:[/] {escape(str(error))}")
+        errors.print(f"[bold red]error:[/] {escape(message)}")
         sys.exit(2)
+
+    try:
+        app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+    except CycloptsError as error:
+        if isinstance(error.__cause__, ValidationError):
+            fail(describe_errors(error.__cause__, "the options"))
+        errors.print(CycloptsPanel(error))
+        sys.exit(2)
+    except FensterError as error:
+        fail(str(error))
     except KeyboardInterrupt:
         if debug:
             raise
@@ -90,25 +109,48 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.stderr.close()
         sys.exit(0)
     except RuntimeError as error:
-        from fenster.model.device import out_of_memory  # here, since not every command loads torch
+        from fenster.model.ops.device import out_of_memory  # here, since not every command loads torch
 
         if not out_of_memory(error):
             raise
-        if debug:
-            traceback.print_exc()
-        errors.print(
-            f"[bold red]error:[/] {escape('. '.join(str(error).split('. ')[:2]))}\n"
-            "  fix: wait until nothing else takes the memory, or lower what is computed at once"
+        fail(
+            f"{'. '.join(str(error).split('. ')[:2])}\n"
+            "  fix: wait until nothing else uses the memory, or lower what is computed at once"
         )
-        sys.exit(2)
     except OSError as error:
-        # The machine refused something outside our files, such as standard output on a full disk.
-        if debug:
-            traceback.print_exc()
-        errors.print(f"[bold red]error:[/] {escape(str(error))} (--debug shows where)")
-        sys.exit(2)
+        # The operating system refused something outside our files, such as standard output on a full disk.
+        fail(f"{error} (--debug shows where)")
 
 
-def _terminated(number: int, _: object) -> None:
-    """Leave through every `finally`, so that nothing half-written stays behind."""
+@contextmanager
+def _signals_as_exits() -> Iterator[None]:
+    """SIGTERM and SIGHUP leave through every `finally`, so that nothing half-written stays behind."""
+    before = {}
+    for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # ignored under nohup
+            before[number] = signal.signal(number, _exit)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _exit(number: int, _: object) -> None:
     sys.exit(128 + number)
+
+
+@contextmanager
+def _encodable_streams() -> Iterator[None]:
+    """A terminal without UTF-8 still gets its answer."""
+    streams = [stream for stream in (sys.stdout, sys.stderr) if isinstance(stream, io.TextIOWrapper)]
+    before = [stream.errors for stream in streams]
+    for stream in streams:
+        stream.reconfigure(errors="backslashreplace")
+    try:
+        yield
+    finally:
+        for stream, errors in zip(streams, before, strict=True):
+            if not stream.closed:
+                stream.reconfigure(errors=errors)

@@ -1,35 +1,37 @@
-"""`fenster contrapro`: contrastive test sets, scored by a model or by anyone else."""
+"""`fenster contrapro`: contrastive test sets, scored by a model or by any other system."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Any
 
-from cyclopts import Parameter
-from cyclopts.validators import Number
 from rich.table import Table
 
-from fenster.cli.decoding import Decoding, described, model_folder, suited
-from fenster.cli.evaluate import keep, show
-from fenster.cli.test_set import Counting
-from fenster.cli.translations import hypotheses_path, translated
-from fenster.context import begins
-from fenster.corpus.contrapro import ContrastiveItem, Documents, read_items
-from fenster.corpus.files import TextFiles, atomic_text, not_over
-from fenster.document import Document, ParallelDocument
+from fenster.cli.options import (
+    CountingOption,
+    Decoding,
+    Device,
+    Flag,
+    Limit,
+    ModelOption,
+    Output,
+    for_single_items,
+)
+from fenster.cli.output import print_result, save_result
+from fenster.data.corpora.contrapro import DEFAULT_CONTEXT, ContrastiveItem, Documents, read_items
+from fenster.decode.config import DecodeConfig
 from fenster.errors import ConfigError, InputError
-from fenster.evaluate.contrastive import accuracy, categories, read_scores
 from fenster.evaluate.evaluation import evaluate
-from fenster.evaluate.items import Item, evaluated
-from fenster.evaluate.result import Result, System, drawn, scored
-from fenster.evaluate.texts import read_hypotheses
-from fenster.progress import bar, wide_console
-
-if TYPE_CHECKING:
-    from fenster.model.saved import Saved
-
-_AT_ONCE = 64  # items between two advances of the bar
+from fenster.evaluate.metrics.contrastive import accuracy, as_documents, categories, read_scores
+from fenster.evaluate.metrics.expected_form import Item, as_test_set
+from fenster.evaluate.result import Result, resampling_unit, with_intervals
+from fenster.evaluate.system import System
+from fenster.evaluate.test_set import read_hypotheses
+from fenster.evaluate.translations import translate_test_set, translations_path
+from fenster.io.files import TextFiles, atomic_text, check_not_input
+from fenster.io.progress import bar, wide_console
 
 
 def contrapro(
@@ -37,27 +39,26 @@ def contrapro(
     /,
     *,
     scores: Path | None = None,
-    maximize: Annotated[bool, Parameter(negative="")] = False,
-    model: Annotated[Path | None, Parameter(name=["--model", "-m"])] = None,
-    system: str | None = None,
+    maximize: Flag = False,
+    model: ModelOption = ModelOption(),
     documents: Path | None = None,
     left: int | None = None,
     right: int = 0,
-    alignment: str | None = None,
-    limit: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
+    scoring_alignment: str | None = None,
+    limit: Limit = None,
     title: str | None = None,
     write_scores: Path | None = None,
-    translate: Annotated[bool, Parameter(negative="")] = False,
-    decoding: Decoding = Decoding(),
-    counting: Counting = Counting(),
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    device: Literal["auto", "cpu", "cuda"] = "auto",
+    translate: Flag = False,
+    decoding: Decoding = DecodeConfig(),
+    counting: CountingOption = CountingOption(),
+    output: Output = None,
+    device: Device = "auto",
 ) -> None:
     """Contrastive accuracy: how often the true translation scores above all wrong ones.
 
-    Scores come from a file, one a line, for each item the reference and then its variants (as ContraPro's own
+    Scores come from a file, one per line, for each item the reference and then its variants (as ContraPro's own
     evaluator reads them, lower being better), or are computed with a model: the log-probability of the whole
-    sequence, gold context included. Ties and scores that are not numbers count as wrong.
+    sequence, gold context included. Ties and NaN count as wrong.
 
     Examples:
 
@@ -72,21 +73,17 @@ def contrapro(
     items
         A contrastive set in ContraPro's JSON form.
     scores
-        A score a line.
+        One score per line.
     maximize
         With --scores: higher is better.
-    model
-        Score with this model.
-    system
-        A run below --model.
     documents
         ContraPro's folder of documents, for more context than the set itself carries.
     left
         Preceding segments; by default none for sentence-level models, k for those with k sentences of context, or 4.
     right
         Following segments (needs --documents).
-    alignment
-        Of windows; that of training if left out, sent-align as a check.
+    scoring_alignment
+        Of windows, in scoring; that of training if left out, sent-align as a check.
     limit
         Only the first items.
     title
@@ -99,144 +96,117 @@ def contrapro(
     output
         Keep the result as JSON.
     """
-    if (scores is None) == (model is None):
-        raise ConfigError("whose scores?", expected="either --scores or --model")
-    if scores is not None and (write_scores is not None or translate or alignment is not None):
-        raise ConfigError("--write-scores, --translate and --alignment need --model")
+    if (scores is None) == (model.model is None):
+        raise ConfigError("no scores given", expected="either --scores or --model")
+    if scores is not None and (write_scores is not None or translate or scoring_alignment is not None):
+        raise ConfigError("--write-scores, --translate and --scoring-alignment need --model")
     for name, count in (("--left", left), ("--right", right)):
         if count is not None and count < 0:
             raise ConfigError(f"{name} is {count}", expected="0 or more")
     if translate:
-        hypotheses_path(output)
+        translations_path(output)
     if output is not None and write_scores is not None and output.resolve() == write_scores.resolve():
-        raise ConfigError("--output and --write-scores name one file", path=output)
+        raise ConfigError("--output and --write-scores name the same file", path=output)
     for written in (output, write_scores):
-        not_over(written, [items, scores])
-    saved = _load(model, system, device) if model is not None else None
-    if saved is not None and left is None:
-        left = _left(saved)
-    around = Documents(documents) if documents is not None else None
-    found = list(read_items(items, TextFiles(), documents=around, left=4 if left is None else left, right=right))
-    for number, item in enumerate(found, 1):
-        if not item.contrastive:
-            raise InputError(f"item {number} has no contrastive variant", path=items)
-    if not found:
-        raise InputError("there is no item", path=items)
-    if saved is None:
+        check_not_input(written, [items, scores])
+    loaded = None if model.model is None else model.load(device)
+    if loaded is not None and left is None:
+        preceding = loaded.description.context.preceding
+        left = DEFAULT_CONTEXT if preceding is None else preceding
+    contrastive = _read(items, documents, DEFAULT_CONTEXT if left is None else left, right)
+    if loaded is None:
         assert scores is not None
-        values, who = read_scores(scores, found)[:limit], System(name=title or scores.stem)
-        found = found[:limit]
+        values, system = read_scores(scores, contrastive)[:limit], System(name=title or scores.stem)
+        contrastive = contrastive[:limit]
     else:
-        found = found[:limit]
-        values, maximize = _score(saved, found, alignment), True
-        who = described(saved)
-        attention = saved.description.model.attention
-        trained = attention.alignment if attention.kind == "window" else None
-        who = who.model_copy(update={"name": title or who.name, "alignment": trained and (alignment or trained)})
+        from fenster.decode.scoring import score_items
+
+        contrastive, maximize = contrastive[:limit], True
+        with bar("scoring", len(contrastive)) as advance:
+            values = score_items(loaded, contrastive, scoring_alignment, advance)
+        alignment = loaded.model.variant.alignment and (scoring_alignment or loaded.model.variant.alignment)
+        system = System.of(loaded).renamed(title).model_copy(update={"alignment": alignment})
         if write_scores is not None:
             with atomic_text(write_scores) as stream:
-                stream.writelines(f"{-value}\n" for each in values for value in each)
-    measure = accuracy(found, values, maximize)
-    names = tuple({item.document.id: None for item in found})
-    unit = drawn(len(names))
-    result = Result(
+                stream.writelines(f"{-value}\n" for candidates in values for value in candidates)
+    result = _result(contrastive, values, maximize, system, items, {"left": left, "right": right})
+    if output is not None:
+        save_result(result, output, {"items": [items]})
+    print_result(result)
+    _print_categories(result)
+    if translate:
+        assert output is not None
+        _translate(contrastive, result, model, decoding, device, output, counting)
+
+
+def _read(path: Path, documents: Path | None, left: int, right: int) -> list[ContrastiveItem]:
+    around = None if documents is None else Documents(documents)
+    items = list(read_items(path, TextFiles(), documents=around, left=left, right=right))
+    for number, item in enumerate(items, 1):
+        if not item.contrastive:
+            raise InputError(f"item {number} has no contrastive variant", path=path)
+    if not items:
+        raise InputError("there is no item", path=path)
+    return items
+
+
+def _result(
+    items: Sequence[ContrastiveItem],
+    values: Sequence[Sequence[float]],
+    maximize: bool,
+    system: System,
+    path: Path,
+    extra: dict[str, Any],
+) -> Result:
+    names = tuple({item.document.id: None for item in items})
+    unit = resampling_unit(len(names))
+    return Result(
         kind="contrastive",
-        system=who,
-        test=items.name.split(".json")[0],
+        system=system,
+        test=path.name.split(".json")[0],
         unit=unit,
         names=names if unit == "documents" else (),
-        segments=len(found),
-        scores=scored([measure], len(names), unit),
-        table=tuple(asdict(each) for each in categories(found, values, maximize)),
-        extra={"left": left, "right": right},
+        segments=len(items),
+        scores=with_intervals([accuracy(items, values, maximize)], len(names), unit),
+        table=tuple(map(asdict, categories(items, values, maximize))),
+        extra=extra,
     )
-    if output is not None:
-        keep(result, output, {"items": [items]})
-    show(result)
-    show_table(result)
-    if translate:
-        assert model is not None
-        _translate(found, result, model_folder(model, system), decoding, device, output, counting)
 
 
 def _translate(
-    items: list[ContrastiveItem],
+    items: Sequence[ContrastiveItem],
     first: Result,
-    folder: Path,
-    decoding: Decoding,
+    model: ModelOption,
+    decoding: DecodeConfig,
     device: str,
-    output: Path | None,
-    counting: Counting,
+    output: Path,
+    counting: CountingOption,
 ) -> None:
     """Translate the items in their context, and evaluate the items themselves: the paper's BLEU and pronoun F1."""
-    from fenster.model.saved import read_description
-
-    decoding = suited(decoding, folder)
-    path = hypotheses_path(output)
-    whole = read_description(folder).context.kind == "document" and decoding.strategy == "full-segment"
-    documents = tuple(_shown(item, place, whole) for place, item in enumerate(items))
-    who, faults = translated(documents, folder, decoding, device, path)
-    lines = [found[item.index] for item, found in zip(items, read_hypotheses(path, documents), strict=True)]
+    decoding = for_single_items(decoding, model.folder)
+    path = translations_path(output)
+    translator = model.translator(decoding, device)
+    # Right context helps only a search that sees the whole document.
+    whole = decoding.strategy == "full-segment" and translator.loaded.description.context.preceding is None
+    documents = as_documents(items, whole)
+    problems = translate_test_set(documents, translator, path)
+    outputs = [texts[item.index] for item, texts in zip(items, read_hypotheses(path, documents), strict=True)]
     alone = [
         Item(item.document.id, (), pair.source.texts[item.index], pair.target.texts[item.index], "")
         for item, pair in zip(items, documents, strict=True)
     ]
-    who = who.model_copy(update={"name": first.system.name})
-    result = evaluate(evaluated(alone, lines), who, first.test, counting.options)
-    result = result.model_copy(update={"extra": faults | first.extra})
-    assert output is not None
-    keep(result, output.with_name(output.name.removesuffix(".json") + ".translated.json.xz"), {"hypotheses": [path]})
-    show(result)
+    system = System.of(translator.loaded, decoding, translator.strategy.name).renamed(first.system.name)
+    result = evaluate(as_test_set(alone, outputs), system, first.test, counting.options)
+    result = result.model_copy(update={"extra": problems | first.extra})
+    translated = output.with_name(output.name.removesuffix(".json") + ".translated.json.xz")
+    save_result(result, translated, {"hypotheses": [path]})
+    print_result(result)
 
 
-def _shown(item: ContrastiveItem, place: int, whole: bool) -> ParallelDocument:
-    """An item as a document to be translated: with its right context only where the search sees a whole document."""
-    end = None if whole else item.index + 1
-    name = f"{item.document.id}-{place}"
-    source, target = (Document.of(name, side.texts[:end]) for side in (item.document.source, item.document.target))
-    return ParallelDocument(source, target)
-
-
-def show_table(result: Result) -> None:
+def _print_categories(result: Result) -> None:
     """The breakdown, in the published evaluator's terms: correct, total, fraction."""
     table = Table("", "", "correct", "total", "fraction", box=None)
     for line in result.table:
-        table.add_row(
-            line["kind"], line["name"], f"{line['right']}", f"{line['total']}", f"{line['right'] / line['total']:.4f}"
-        )
+        fraction = f"{line['right'] / line['total']:.4f}"
+        table.add_row(line["kind"], line["name"], f"{line['right']}", f"{line['total']}", fraction)
     wide_console().print(table)
-
-
-def _load(model: Path, system: str | None, device: str) -> Saved:
-    from fenster.model.device import find_device
-    from fenster.model.saved import load_model
-
-    return load_model(model_folder(model, system), find_device(device))
-
-
-def _left(saved: Saved) -> int:
-    context = saved.description.context
-    return 0 if context.kind == "sentence" else context.k if context.kind == "adjacent" else 4
-
-
-def _score(saved: Saved, items: list[ContrastiveItem], alignment: str | None) -> list[list[float]]:
-    from fenster.decode.score import score
-
-    context = saved.description.context
-    found: list[list[float]] = []
-    with bar("scoring", len(items)) as advance:
-        for begin in range(0, len(items), _AT_ONCE):
-            group = items[begin : begin + _AT_ONCE]
-            sides = [
-                (item.document.source.texts, target)
-                for item in group
-                for target in (
-                    item.document.target.texts,
-                    *(item.variant(number) for number in range(len(item.contrastive))),
-                )
-            ]
-            bod = [begins(context, 0, item.index) for item in group for _ in range(1 + len(item.contrastive))]
-            totals = iter([each.total for each in score(saved, sides, alignment=alignment, bod=bod)])
-            found += [[next(totals) for _ in range(1 + len(item.contrastive))] for item in group]
-            advance(len(group))
-    return found

@@ -10,18 +10,20 @@ from cyclopts import App, Parameter
 from rich.markup import escape
 from rich.table import Table
 
-from fenster.cli.convert import FormatName, stream, writable
+from fenster.cli.options import FormatName
 from fenster.config import Config, check
-from fenster.context import ContextConfig, ExampleIndex
-from fenster.corpus import FORMATS
-from fenster.corpus.files import atomic_text
-from fenster.corpus.generated import CHANCE, GeneratedDocument, generate
+from fenster.data.context import ContextConfig
+from fenster.data.corpora import FORMATS, writable_format
+from fenster.data.corpora.stream import stream
+from fenster.data.corpora.synthetic import CHANCE, GeneratedDocument, generate
+from fenster.data.dataset import PreparedData
+from fenster.data.examples import ExampleIndex
+from fenster.data.sampler import BatchConfig, Sampler
+from fenster.data.statistics import Lengths, Statistics, collect
+from fenster.data.tokenizer import Tokenizer
 from fenster.errors import InputError
-from fenster.progress import wide_console
-from fenster.sampler import BatchConfig, Sampler
-from fenster.shards import Prepared
-from fenster.stats import Lengths, Statistics, collect
-from fenster.tokenize import Tokenizer
+from fenster.io.files import atomic_text
+from fenster.io.progress import wide_console
 
 app = App(name="data", help="Look at documents and make some.", help_format="markdown")
 
@@ -53,7 +55,8 @@ def stats(
     json_
         Print numbers for programs instead of a table.
     """
-    found = collect(stream(paths, format, "counting"), Tokenizer.load(tokenizer) if tokenizer is not None else None)
+    documents = stream("counting", paths, None if format is None else FORMATS[format])
+    found = collect(documents, None if tokenizer is None else Tokenizer.load(tokenizer))
     if json_:
         print(json.dumps(found.summary(), indent=1))
     else:
@@ -64,9 +67,9 @@ def _show(found: Statistics) -> None:
     console = wide_console()
     table = Table("", "total", "mean", "median", "95 %", "longest", box=None, pad_edge=False)
     rows: list[tuple[str, Lengths]] = [
-        ("sentences a document", found.sizes),
-        (f"source {found.unit} a sentence", found.source),
-        (f"target {found.unit} a sentence", found.target),
+        ("sentences per document", found.sizes),
+        (f"source {found.unit} per sentence", found.source),
+        (f"target {found.unit} per sentence", found.target),
     ]
     for name, lengths in rows:
         row = lengths.summary()
@@ -84,7 +87,7 @@ def _show(found: Statistics) -> None:
     console.print(
         f"pairs with an empty side: {found.empty:,}; with control characters or reserved symbols: {found.bad_text:,}"
     )
-    console.print(f"\ntarget {found.unit} a sentence")
+    console.print(f"\ntarget {found.unit} per sentence")
     histogram = found.target.histogram((5, 10, 15, 20, 30, 40, 60, 80, 100, 150, 200))
     most = max(count for _, count in histogram) or 1
     for label, count in histogram:
@@ -93,7 +96,7 @@ def _show(found: Statistics) -> None:
 
 @app.command
 def formats() -> None:
-    """List the corpus formats that can be read and written, with the files each wants."""
+    """List the corpus formats that can be read and written, with the files each expects."""
     table = Table("format", "files", "written", "what it is", box=None)
     for form in FORMATS.values():
         table.add_row(form.name, escape(" ".join(form.paths)), "yes" if form.write else "", form.about)
@@ -106,7 +109,7 @@ def verify(folder: Path, /) -> None:
 
     Example: `fenster data verify data/europarl`
     """
-    prepared = Prepared(folder)
+    prepared = PreparedData(folder)
     files = sum(len(shard.files) for split in prepared.manifest.splits.values() for shard in split.shards)
     print(f"{folder}: {files + 2} files as the manifest describes them")
 
@@ -145,7 +148,7 @@ def show(
         "document": {"limit": limit},
     }
     chosen = check({"context": {"kind": context, **configs[context]}}, _Context).context
-    prepared = Prepared(folder)
+    prepared = PreparedData(folder)
     index = ExampleIndex.build(prepared.split(split), chosen)
     if not 0 <= example < len(index):
         raise InputError(f"there is no example {example}", path=folder, expected=f"0 to {len(index) - 1}")
@@ -212,7 +215,7 @@ def generate_documents(
     if decisions is not None and (decisions.resolve() == output.resolve() or decisions.is_dir()):
         raise InputError("--decisions must be a file of its own", path=decisions)
     made = list(generate(documents, seed=seed, sentences=sentences, distance=distance, echo=echo))
-    write = FORMATS[writable([output], "name it .jsonl or .tsv")].write
+    write = writable_format([output], "choose a name that ends in .jsonl or .tsv").write
     assert write is not None
     write((document.pair for document in made), [output])
     if decisions is not None:

@@ -2,47 +2,41 @@
 
 from __future__ import annotations
 
-import math
-import os
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from cyclopts import Parameter
-from rich.markup import escape
-from rich.table import Column, Table
-
-from fenster.cli.decoding import Decoding, model_folder
-from fenster.cli.test_set import Counting, TestSet
-from fenster.cli.translations import hypotheses_path, translated
-from fenster.corpus.files import not_over
+from fenster.cli.options import CountingOption, Decoding, Device, Flag, ModelOption, Output, TestSetOption
+from fenster.cli.output import print_documents, print_result, save_result
+from fenster.decode.config import DecodeConfig
 from fenster.errors import ConfigError
-from fenster.evaluate.evaluation import evaluate as evaluated
-from fenster.evaluate.result import Result, Score, System, drawn
-from fenster.evaluate.texts import Evaluated, read_hypotheses
-from fenster.progress import console as stderr
-from fenster.progress import wide_console
+from fenster.evaluate.evaluation import evaluate as evaluate_test_set
+from fenster.evaluate.result import resampling_unit
+from fenster.evaluate.system import System
+from fenster.evaluate.test_set import TranslatedTestSet, read_hypotheses
+from fenster.evaluate.translations import translate_test_set, translations_path
+from fenster.io.files import check_not_input
+from fenster.io.progress import console as stderr
 
 
 def evaluate(
     hypotheses: Path | None = None,
     /,
     *,
-    test_set: TestSet = TestSet(),
+    test_set: TestSetOption = TestSetOption(),
     hyp: Path | None = None,
-    model: Annotated[Path | None, Parameter(name=["--model", "-m"])] = None,
-    system: str | None = None,
+    model: ModelOption = ModelOption(),
     title: str | None = None,
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    by_document: Annotated[bool, Parameter(negative="")] = False,
-    counting: Counting = Counting(),
-    decoding: Decoding = Decoding(),
-    device: Literal["auto", "cpu", "cuda"] = "auto",
+    output: Output = None,
+    by_document: Flag = False,
+    counting: CountingOption = CountingOption(),
+    decoding: Decoding = DecodeConfig(),
+    device: Device = "auto",
 ) -> None:
     """BLEU, TER, chrF, document BLEU, pronoun and formality F1 and consistency, with confidence intervals.
 
-    Translations may come from any system: a file with a line for each segment. With --model they are made first (an
-    interrupted call goes on), and kept beside --output.
+    Translations may come from any system: a file with one line per segment. With --model they are made first (an
+    interrupted call resumes), and kept beside --output.
 
     Examples:
 
@@ -57,10 +51,6 @@ def evaluate(
     ----------
     hypotheses
         Translated lines, or what `fenster translate --format jsonl` wrote; also as --hyp.
-    model
-        Translate with this model instead.
-    system
-        A run below --model.
     title
         The system's name in tables.
     output
@@ -68,84 +58,28 @@ def evaluate(
     by_document
         Also the scores of each document.
     """
-    if (hypotheses is not None) + (hyp is not None) + (model is not None) != 1:
-        raise ConfigError("what is to be evaluated?", expected="one of: a file of translations, --hyp, --model")
+    if (hypotheses is not None) + (hyp is not None) + (model.model is not None) != 1:
+        raise ConfigError("nothing to evaluate", expected="one of: a file of translations, --hyp, --model")
     path = hypotheses or hyp
-    not_over(output, [path, *test_set.paths])
+    check_not_input(output, [path, *test_set.paths])
     documents, with_source, name = test_set.read()
-    if by_document and drawn(len(documents), counting.resample) != "documents":
+    if by_document and resampling_unit(len(documents), counting.resample) != "documents":
         raise ConfigError("--by-document needs more than one document, and --resample documents")
-    who = System(name=title or (path.stem if path else ""))
+    system = System(name=title or (path.stem if path else ""))
     extra: dict[str, Any] = {}
-    if model is not None:
-        path = hypotheses_path(output)
-        who, extra = translated(documents, model_folder(model, system), decoding, device, path)
-        who = who.model_copy(update={} if title is None else {"name": title})
+    if model.model is not None:
+        path = translations_path(output)
+        translator = model.translator(decoding, device)
+        extra = translate_test_set(documents, translator, path)
+        system = System.of(translator.loaded, decoding, translator.strategy.name).renamed(title)
     assert path is not None
-    texts = Evaluated(documents, read_hypotheses(path, documents), with_source)
+    texts = TranslatedTestSet(documents, read_hypotheses(path, documents), with_source)
     with stderr.status("scoring") if stderr.is_terminal else nullcontext():
-        result = evaluated(texts, who, name, counting.options)
+        result = evaluate_test_set(texts, system, name, counting.options)
     extra |= {} if test_set.format is None else {"format": test_set.format}
     result = result.model_copy(update={"extra": extra})
     if output is not None:
-        keep(result, output, {"hypotheses": [path], **test_set.files})
-    show(result)
+        save_result(result, output, {"hypotheses": [path], **test_set.files})
+    print_result(result)
     if by_document:
-        _show_documents(result)
-
-
-def keep(result: Result, output: Path, files: dict[str, list[Path]] | None = None) -> None:
-    """Write a result; files are named relative to it, so that a folder of results can move."""
-    near = {
-        key: tuple(os.path.relpath(path, output.parent) for path in paths) for key, paths in (files or {}).items()
-    }
-    result.model_copy(update={"files": near}).write(output)
-    stderr.print(f"-> {output}", highlight=False, markup=False, soft_wrap=True)
-
-
-def show(result: Result) -> None:
-    """The readable table."""
-    console = wide_console()
-    units = f"{len(result.names)} documents" if result.unit == "documents" else "segments"
-    what = escape(f"{result.system.name} on {result.test}")
-    title = f"{what}: {result.segments:,} segments; 95 % intervals over {units}"
-    table = Table("metric", "score", "95 %", "details", title=title, title_justify="left", box=None)
-    for score in result.scores:
-        table.add_row(score.name, number(score.score), _interval(score), _details(score))
-    console.print(table)
-    for reason in result.skipped:
-        console.print(f"left out: {reason}", markup=False)
-    for signature in dict.fromkeys(f"{score.name}: {score.signature}" for score in result.scores if score.signature):
-        console.print(f"[dim]{signature}[/]")
-
-
-def number(value: float | None, places: int = 1) -> str:
-    return "–" if value is None or math.isnan(value) else f"{value:.{places}f}"
-
-
-def _interval(score: Score) -> str:
-    return f"{number(score.low)} – {number(score.high)}" if score.low is not None else ""
-
-
-def _details(score: Score) -> str:
-    details = score.details
-    parts = [f"{key} {number(details[key])}" for key in ("precision", "recall") if key in details]
-    if "counts" in details:
-        pairs = [
-            f"{label} {details['counts']['hypothesis'][label]}/{details['counts']['reference'][label]}"
-            for label in details["counts"]["reference"]
-        ]
-        parts.append(f"{', '.join(pairs)} (hyp/ref, {details['counts']['sentences']} sentences)")
-    if "reference" in details:
-        parts.append(f"reference {number(details['reference'])}")
-    if "cases" in details:
-        parts.append(f"{details['cases']:,} cases")
-    return ", ".join(parts)
-
-
-def _show_documents(result: Result) -> None:
-    table = Table(Column("document", overflow="fold"), *(score.name for score in result.scores), box=None)
-    measures = [score.measure() for score in result.scores]
-    for place, name in enumerate(result.names):
-        table.add_row(escape(name), *(number(measure.of(measure.rows[place])) for measure in measures))
-    wide_console().print(table)
+        print_documents(result)

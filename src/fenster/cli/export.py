@@ -7,16 +7,15 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from fenster.cli.decoding import model_folder
-from fenster.corpus.files import TextFiles
+from fenster.cli.options import ModelOption
 from fenster.errors import ConfigError
+from fenster.io.files import TextFiles
 
 
 def export(
     *,
-    model: Annotated[Path, Parameter(name=["--model", "-m"])],
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
-    system: str | None = None,
+    model: ModelOption = ModelOption(),
     card: Path | None = None,
 ) -> None:
     """Write a model folder with 8-bit weights: a quarter of the size, in files of about 15 MB.
@@ -27,20 +26,16 @@ def export(
 
     Parameters
     ----------
-    model
-        A model folder.
     output
         The folder to write.
-    system
-        A run below --model.
     card
         A Markdown file instead of the model's card.
     """
-    from fenster.model.saved import export_model
+    from fenster.model.model_folder import export_model
 
-    folder = model_folder(model, system)
+    folder = model.folder
     if folder.resolve().is_relative_to(output.resolve()):
-        raise ConfigError("a model cannot be written over itself", path=output)
+        raise ConfigError("a model cannot overwrite itself", path=output)
     text = None if card is None else "".join(f"{line}\n" for _, line in TextFiles().lines(card))
     size = export_model(folder, output, text)
     print(f"{size / 1e6:.1f} MB -> {output}")

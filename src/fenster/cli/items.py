@@ -3,38 +3,42 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Parameter
-from cyclopts.validators import Number
 
-from fenster.cli.decoding import Decoding, model_folder, suited
-from fenster.cli.evaluate import keep, show
-from fenster.cli.test_set import Counting
-from fenster.cli.translations import hypotheses_path, translated
-from fenster.corpus.files import not_over
-from fenster.document import Document, ParallelDocument
+from fenster.cli.options import (
+    CountingOption,
+    Decoding,
+    Device,
+    Limit,
+    ModelOption,
+    Output,
+    for_single_items,
+)
+from fenster.cli.output import print_result, save_result
+from fenster.decode.config import DecodeConfig
 from fenster.errors import ConfigError
-from fenster.evaluate.classes import class_scores
-from fenster.evaluate.items import Item, accuracy, evaluated, read_items
-from fenster.evaluate.result import Result, System, drawn, scored
-from fenster.evaluate.texts import read_hypotheses
+from fenster.evaluate.metrics.expected_form import ALL, context_label, evaluate_items, in_context, read_items
+from fenster.evaluate.system import System
+from fenster.evaluate.test_set import read_hypotheses
+from fenster.evaluate.translations import translate_test_set, translations_path
+from fenster.io.files import check_not_input
 
 
 def items(
     path: Path,
     /,
     *,
-    model: Annotated[Path | None, Parameter(name=["--model", "-m"])] = None,
-    system: str | None = None,
+    model: ModelOption = ModelOption(),
     hyp: Path | None = None,
     given: Annotated[list[str] | None, Parameter(consume_multiple=True, negative="")] = None,
-    limit: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
+    limit: Limit = None,
     title: str | None = None,
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    counting: Counting = Counting(),
-    decoding: Decoding = Decoding(),
-    device: Literal["auto", "cpu", "cuda"] = "auto",
+    output: Output = None,
+    counting: CountingOption = CountingOption(),
+    decoding: Decoding = DecodeConfig(),
+    device: Device = "auto",
 ) -> None:
     """Translate items after 0, 1, 2, 4 and all of their preceding sentences; expected form and formality F1 for each.
 
@@ -50,12 +54,8 @@ def items(
 
     Parameters
     ----------
-    model
-        Translate with this model.
-    system
-        A run below --model.
     hyp
-        Translations of the items alone, a line each, by any system; --given then says what context it had.
+        Translations of the items alone, one per line, by any system; --given then says what context it had.
     given
         Preceding sentences: numbers, or all.
     limit
@@ -65,71 +65,42 @@ def items(
     output
         A folder for results and translations, one for each amount of context.
     """
-    if (hyp is None) == (model is None):
-        raise ConfigError("what is to be evaluated?", expected="either --hyp or --model")
-    if model is not None and output is None:
-        raise ConfigError("where do the translations go?", fix="give --output FOLDER")
-    amounts = [_amount(each) for each in given or ("0", "1", "2", "4", "all")]
+    if (hyp is None) == (model.model is None):
+        raise ConfigError("nothing to evaluate", expected="either --hyp or --model")
+    if model.model is not None and output is None:
+        raise ConfigError("--output is required with --model", fix="give --output FOLDER")
+    amounts = [_amount(text) for text in given or ("0", "1", "2", "4", "all")]
     if hyp is not None and len(amounts) != 1:
-        raise ConfigError("what context did these translations have?", fix="give --given 0, or --given all")
-    found, name = read_items(path, limit), path.name.split(".jsonl")[0]
-    results = {} if output is None else {amount: output / f"{name}.{_label(amount)}.json" for amount in amounts}
-    files = {} if model is None else {amount: hypotheses_path(results[amount]) for amount in amounts}
+        raise ConfigError("the context of these translations is not known", fix="give --given 0, or --given all")
+    chosen, name = read_items(path, limit), path.name.split(".jsonl")[0]
+    results = (
+        {} if output is None else {amount: output / f"{name}.{context_label(amount)}.json" for amount in amounts}
+    )
     for written in results.values():
-        not_over(written, [path, hyp])
-    if model is not None:
-        decoding = suited(decoding, model_folder(model, system))
+        check_not_input(written, [path, hyp])
+        if model.model is not None:
+            translations_path(written)
+    translator = None
+    if model.model is not None:
+        decoding = for_single_items(decoding, model.folder)
+        translator = model.translator(decoding, device)
     for amount in amounts:
-        file, who = files.get(amount, hyp), System(name=title or "")
-        assert file is not None
-        if model is not None:
-            documents = tuple(_target(item, amount, place) for place, item in enumerate(found))
-            who, _ = translated(documents, model_folder(model, system), decoding, device, file)
-            who = who.model_copy(update={} if title is None else {"name": title})
-            texts = [each[-1] for each in read_hypotheses(file, documents)]
+        documents = in_context(chosen, amount if hyp is None else 0)
+        if translator is not None:
+            file = translations_path(results[amount])
+            translate_test_set(documents, translator, file)
+            system = System.of(translator.loaded, decoding, translator.strategy.name).renamed(title)
         else:
-            alone = tuple(_target(item, 0, place) for place, item in enumerate(found))
-            texts = [each[0] for each in read_hypotheses(file, alone)]
-            who = who.model_copy(update={} if title else {"name": file.stem})
-        result = _result(found, texts, who, name, _label(amount), counting)
+            assert hyp is not None
+            file, system = hyp, System(name=title or hyp.stem)
+        outputs = [texts[-1] for texts in read_hypotheses(file, documents)]
+        result = evaluate_items(chosen, outputs, system, name, context_label(amount), counting.options)
         if amount in results:
-            keep(result, results[amount], {"hypotheses": [file], "items": [path]})
-        show(result)
+            save_result(result, results[amount], {"hypotheses": [file], "items": [path]})
+        print_result(result)
 
 
 def _amount(text: str) -> int | None:
-    if text != "all" and not text.isdecimal():
+    if text != ALL and not text.isdecimal():
         raise ConfigError(f"--given is {text!r}", expected="numbers of preceding sentences, or all")
-    return None if text == "all" else int(text)
-
-
-def _label(amount: int | None) -> str:
-    return "all" if amount is None else str(amount)
-
-
-def _target(item: Item, amount: int | None, place: int) -> ParallelDocument:
-    """The item in its context as a document to be translated; the target side is only its shape."""
-    source = item.given(amount)
-    return ParallelDocument(
-        Document(f"{source.id}-{place}", source.segments), Document.of(f"{source.id}-{place}", [""] * len(source))
-    )
-
-
-def _result(found: list[Item], texts: list[str], who: System, name: str, label: str, counting: Counting) -> Result:
-    options = counting.options
-    whole = evaluated(found, texts)
-    counter = options.counter()
-    unit = drawn(len(whole.documents), options.unit)
-    measures = [accuracy(found, texts)]
-    measures += [each for each in class_scores(whole, counter) if "formality" in each.name] if counter else []
-    return Result(
-        kind="items",
-        system=who,
-        test=f"{name}, {label} preceding",
-        variant=label,
-        unit=unit,
-        names=tuple(document.id for document in whole.documents) if unit == "documents" else (),
-        segments=len(found),
-        scores=scored(measures, len(whole.documents), unit, options.samples),
-        extra={"set": name},
-    )
+    return None if text == ALL else int(text)

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
 from rich.table import Table
 
-from fenster.config import PrepareConfig, load
-from fenster.prepare import prepare as run
-from fenster.progress import wide_console
-from fenster.shards import Prepared
+from fenster.cli.options import Flag, Output, Overrides
+from fenster.config import load
+from fenster.configs import find_config
+from fenster.data.dataset import PreparedData
+from fenster.data.prepare import prepare as run
+from fenster.data.prepare.config import DATA_ROOT, PrepareConfig
+from fenster.io.progress import wide_console
 
 
 def prepare(
     config: Path,
     /,
     *,
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    set_: Annotated[list[str] | None, Parameter(name="--set", negative="")] = None,
-    force: Annotated[bool, Parameter(negative="")] = False,
+    output: Output = None,
+    data_root: Path | None = None,
+    set_: Overrides = None,
+    force: Flag = False,
 ) -> None:
     """Learn the tokenizer and turn raw documents into memory-mapped token ids.
 
@@ -29,29 +32,37 @@ def prepare(
     Examples:
 
     ```
-    fenster prepare configs/prepare/europarl.yaml
-    fenster prepare configs/prepare/europarl.yaml -o data/ep32k --set tokenizer.vocab_size=32000
+    fenster prepare europarl --data-root ~/corpora
+    fenster prepare europarl -o data/ep32k --set tokenizer.vocab_size=32000
+    fenster prepare mine.yaml
     ```
 
     Parameters
     ----------
     config
-        A YAML file; configs/prepare/europarl.yaml explains every key.
+        A YAML file, or the name of a config that ships with fenster (`fenster configs`); `europarl` explains every
+        key.
     output
         The folder to make, instead of the config's.
+    data_root
+        The folder of raw corpora, `${FENSTER_DATA}` in configs; by default the environment variable of that name, or
+        data/raw.
     set_
         Override a key: `--set filters.max_tokens=250`; may be given several times.
     force
         Replace an output folder that was made from other inputs or settings.
     """
     values = {} if output is None else {"output": output}
-    outcome = run(load(config, PrepareConfig, set_ or (), values), force=force)
+    root = data_root or Path(os.environ.get(DATA_ROOT, "data/raw"))
+    variables = {DATA_ROOT: root.expanduser().as_posix()}
+    loaded = load(find_config(config, "prepare"), PrepareConfig, set_ or (), values, variables)
+    outcome = run(loaded, force=force)
     if not outcome.made:
         print(f"{outcome.prepared.folder}: up to date, nothing to do")
     show(outcome.prepared)
 
 
-def show(prepared: Prepared) -> None:
+def show(prepared: PreparedData) -> None:
     """A table of what a folder of prepared data holds."""
     manifest = prepared.manifest
     table = Table("split", "documents", "sentences", "source tokens", "target tokens", "removed", box=None)

@@ -7,11 +7,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from fenster.corpus.files import not_over
 from fenster.errors import ConfigError
 from fenster.evaluate.report import collect, write_report
-from fenster.picture import pyplot
-from fenster.progress import console as stderr
+from fenster.io.files import check_not_input
+from fenster.io.plotting import pyplot
+from fenster.io.progress import report as say
 
 
 def report(
@@ -43,25 +43,28 @@ def report(
     rules
         Word lists whose formality forms are marked in examples.
     examples
-        Stretches of documents of each test set, side by side; only where translations and test set are still there.
+        Stretches of documents of each test set, side by side; only if translations and test set still exist.
     """
     if examples < 0:
         raise ConfigError(f"--examples is {examples}", expected="0 or more")
     if output.suffix == ".json" or output.name.endswith(".json.xz"):
-        raise ConfigError("is the name of a result, and a page is to be written", path=output, fix="name it .html")
+        raise ConfigError(
+            "looks like a result file; the report is an HTML page",
+            path=output,
+            fix="choose a name that ends in .html",
+        )
     if output.suffix == ".md":
-        raise ConfigError("the page is HTML; Markdown is written beside it", path=output, fix="name it .html")
-    found = collect(results)
-    read = [path for each in found.results for names in each.result.files for path in each.files(names)]
+        raise ConfigError(
+            "the page is HTML; Markdown is written beside it", path=output, fix="choose a name that ends in .html"
+        )
+    collection = collect(results)
+    read = [path for placed in collection.results for names in placed.result.files for path in placed.files(names)]
     for written in (output, output.with_suffix(".md")):
-        not_over(written, read)
-
-    def say(text: str) -> None:
-        stderr.print(text, highlight=False, markup=False)
+        check_not_input(written, read)
 
     if pyplot() is None:
-        say("no pictures: matplotlib is not installed (pip install 'fenster[plot]')")
+        say("no plots: matplotlib is not installed (pip install 'fenster[plot]')")
     for path in write_report(
-        found, output, title=title, against=against, rules=rules, examples_each=examples, say=say
+        collection, output, title=title, against=against, rules=rules, examples_each=examples, say=say
     ):
         print(f"-> {path}")

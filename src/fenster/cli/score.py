@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Any, Literal
 
-from cyclopts import Parameter
-
-from fenster.cli.convert import FormatName, stream
-from fenster.cli.decoding import model_folder
+from fenster.cli.options import Device, Flag, FormatName, ModelOption
+from fenster.data.corpora import FORMATS
+from fenster.data.corpora.stream import stream
 
 
 def score(
     paths: list[Path],
     /,
     *,
-    model: Annotated[Path | None, Parameter(name=["--model", "-m"])] = None,
-    system: str | None = None,
+    model: ModelOption = ModelOption(),
     format: FormatName = None,
     alignment: str | None = None,
     context: Literal["auto", "document", "sentence"] = "auto",
-    tokens: Annotated[bool, Parameter(negative="")] = False,
-    device: Literal["auto", "cpu", "cuda"] = "auto",
+    tokens: Flag = False,
+    device: Device = "auto",
 ) -> None:
-    """Log-probabilities that a model gives to translations of a parallel corpus: an object a sentence, as JSONL.
+    """Log-probabilities that a model gives to translations of a parallel corpus: one object per sentence, as JSONL.
 
     Examples:
 
@@ -38,8 +36,6 @@ def score(
     ----------
     paths
         A parallel corpus in any format that `fenster data formats` lists.
-    model
-        A model folder; the English-German model of the package if left out.
     alignment
         Of windows; that of training if left out, sent-align as a check.
     context
@@ -48,21 +44,21 @@ def score(
     tokens
         Also the log-probability of each token, the end symbol last.
     """
-    from fenster.decode.score import score_in_context
-    from fenster.model.device import find_device
-    from fenster.model.saved import load_model
+    from fenster.decode.scoring import score_in_context
 
-    saved = load_model(model_folder(model, system), find_device(device))
-    for document in stream(paths, format, "scoring"):
-        texts = [(a, b) for a, b in zip(document.source.texts, document.target.texts, strict=True)]
-        found = score_in_context(saved, document.source.texts, document.target.texts, context, alignment=alignment)
-        for number, (pair, logs) in enumerate(zip(texts, found, strict=True)):
-            entry = {
+    loaded = model.load(device)
+    for document in stream("scoring", paths, None if format is None else FORMATS[format]):
+        source, target = document.source.texts, document.target.texts
+        scores = score_in_context(loaded, source, target, context, alignment=alignment)
+        for number, logs in enumerate(scores):
+            entry: dict[str, Any] = {
                 "document": document.id,
                 "segment": number,
-                "source": pair[0],
-                "target": pair[1],
+                "source": source[number],
+                "target": target[number],
                 "logprob": sum(logs),
+                "length": len(logs),
             }
-            entry |= {"length": len(logs)} | ({"tokens": list(logs)} if tokens else {})
+            if tokens:
+                entry["tokens"] = list(logs)
             print(json.dumps(entry, ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""How a document is translated."""
+"""How a document is translated. The command line's options are made from this class, too."""
 
 from __future__ import annotations
 
@@ -8,36 +8,39 @@ from pydantic import Field
 
 from fenster.config import Config
 
+Precision = Literal["tf32", "float32"]
+
 
 class DecodeConfig(Config):
-    strategy: Literal["auto", "sentence", "full-segment", "sequential"] = "auto"
+    strategy: str = "auto"
     """sentence: each alone. full-segment (FSD): a block or part of the document in one search. sequential (SD):
-    sentence by sentence, the translations so far given. auto: what the paper uses for the system: sentence for
+    sentence by sentence, given the translations so far. auto: what the paper uses for the system: sentence for
     sentence-level models, sequential for window attention, full-segment for all others."""
     beam: int = Field(default=12, ge=1)
     """Hypotheses kept; 1 is greedy."""
     normalisation: float = Field(default=1.0, ge=0)
-    """Scores are log-probability over length to this power."""
+    """Length penalty: scores are log-probability over length to this power."""
     context: Literal["auto", "part", "document"] | Annotated[int, Field(ge=0)] = "auto"
     """Sequential decoding: how many preceding sentences are given, or all of the part, or of the document. auto: as
     in training for adjacent systems, the document for relative positions, else the part."""
     count: Literal["forced", "split", "repair"] = "forced"
-    """Full-segment decoding, how to get one translation a sentence. forced: the search must produce as many. split:
-    cut at separators, missing ones empty, surplus ones joined to the last (the paper). repair: like split, but parts
-    with another count are translated again sequentially."""
+    """Full-segment decoding: how to get exactly one translation per sentence. forced: the search must produce as
+    many. split: cut at separators, missing ones empty, surplus ones joined to the last (the paper). repair: like
+    split, but blocks with a different count are translated again sequentially."""
     lookahead: int = Field(default=0, ge=0)
     """Sequential decoding: following source sentences that the model may see (beyond the paper)."""
     alignment: str | None = None
-    """Instead of the model's decoding alignment."""
+    """The alignment of windows, instead of the model's own."""
     focus: bool | None = None
-    """Whether windows in cross-attention keep to the sentence being translated (beyond the paper); if left out, as
-    the model says."""
+    """Restrict windows in cross-attention to the sentence being translated (beyond the paper); the model's own
+    setting if left out."""
     length_ratio: float = Field(default=1.5, gt=0)
-    length_extra: int = Field(default=20, ge=0)
     """A translation has at most length_ratio * source tokens + length_extra; one that reaches it is flagged."""
-    precision: Literal["tf32", "float32"] = "tf32"
+    length_extra: int = Field(default=20, ge=0)
+    """See length_ratio."""
+    precision: Precision = "tf32"
     """Of matrix products on a GPU: tf32 rounds their factors to 10 bits, for speed; float32 does not."""
     int8: bool | None = None
-    """8-bit weights: faster on a CPU, a little less exact. Left out: for models whose files are in 8 bits."""
-    lanes: int = Field(default=32, ge=1)
+    """8-bit weights: faster on a CPU, a little less exact. If left out: for models whose files are in 8 bits."""
+    batch_size: int = Field(default=32, ge=1)
     """Searches at once, over documents."""

@@ -16,13 +16,16 @@ class Translated:
     ids: tuple[int, ...] = ()
     """As the model spelt it, which need not be how the tokenizer would."""
     score: float = 0.0
-    """Log-probability a token; of the whole part in full-segment decoding."""
+    """Log-probability per token; of the whole block in full-segment decoding."""
     capped: bool = False
-    """Whether it reached the length limit and was ended by force."""
+    """True if it reached the length limit and was ended by force."""
+    misaligned: bool = False
+    """True for the first sentence of a block that produced a different number of sentences than its source
+    (full-segment decoding without forced counts)."""
     alternatives: tuple[tuple[str, float], ...] = ()
     """Further hypotheses with their scores, best first (sequential and sentence decoding)."""
     seconds: float = 0.0
-    """How long its search took; shared by all segments of the search."""
+    """Its share of the search's time."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +34,15 @@ class Translation:
 
     id: str
     segments: tuple[Translated, ...]
-    misaligned: int = 0
-    """Parts whose number of sentences was not the source's (full-segment decoding without forced counts)."""
 
     @property
     def texts(self) -> list[str]:
         return [segment.text for segment in self.segments]
+
+    @property
+    def misaligned(self) -> int:
+        """Blocks that produced a different number of sentences than their source."""
+        return sum(segment.misaligned for segment in self.segments)
 
     @property
     def document(self) -> Document:

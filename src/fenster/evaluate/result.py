@@ -1,7 +1,7 @@
 """What an evaluation leaves behind: a JSON file that tables, tests between systems and reports are made from.
 
-Measures are kept with the statistics of each document (or segment), so that two systems can be compared later without
-their translations. Undefined scores are null.
+Measurements are kept with the statistics of each document (or segment), so that two systems can be compared later
+without their translations. Undefined scores are null.
 """
 
 from __future__ import annotations
@@ -16,39 +16,19 @@ from pydantic import Field, ValidationError
 
 from fenster import __version__
 from fenster.config import Config
-from fenster.corpus.files import TextFiles, atomic_text
 from fenster.errors import InputError
-from fenster.evaluate.measure import Measure, Rows
+from fenster.evaluate.metrics.base import Measurement
+from fenster.evaluate.metrics.sacrebleu_adapter import Statistics
 from fenster.evaluate.significance import SAMPLES, Comparison, compare, interval
+from fenster.evaluate.system import System
+from fenster.io.files import TextFiles, atomic_text
 
 Kind = Literal["translation", "contrastive", "items", "distance", "attention"]
 Unit = Literal["documents", "segments"]
 
 
-class System(Config):
-    """Who translated, as far as it is known."""
-
-    name: str
-    attention: str | None = None
-    context: str | None = None
-    """As the paper's tables name it: 0 sent., 2 sent., 1000 tok."""
-    positions: str | None = None
-    alignment: str | None = None
-    """Of windows, in decoding."""
-    window: int | None = None
-    focus: bool | None = None
-    """Whether windows of cross-attention keep to the sentence being translated, in decoding."""
-    strategy: str | None = None
-    """sentence, full-segment or sequential."""
-    beam: int | None = None
-    precision: str | None = None
-    """Of matrix products on a GPU."""
-    int8: bool | None = None
-    training: dict[str, Any] = Field(default_factory=dict)
-
-
 class Score(Config):
-    """A measure with its confidence interval."""
+    """A measurement with its confidence interval."""
 
     name: str
     score: float | None
@@ -62,9 +42,14 @@ class Score(Config):
     rows: tuple[tuple[float, ...], ...] = ()
     """Statistics of each unit that is drawn: a document, or a segment. Intervals and tests need two of them."""
 
-    def measure(self) -> Measure:
+    @property
+    def is_variant(self) -> bool:
+        """True for variants of another score, which tables leave out."""
+        return self.name.endswith(")")
+
+    def measurement(self) -> Measurement:
         rows = np.array(self.rows, dtype=float)
-        return Measure(
+        return Measurement(
             self.name,
             self.formula,
             rows,
@@ -75,10 +60,14 @@ class Score(Config):
         )
 
     def against(self, other: Score, samples: int = SAMPLES) -> Comparison | None:
-        """A paired test; None where the two have no units in common."""
-        ours, theirs = self.measure(), other.measure()
+        """A paired test; None if the two have no units in common."""
+        ours, theirs = self.measurement(), other.measurement()
         same = all(getattr(self, key) == getattr(other, key) for key in ("formula", "parameters", "signature"))
-        return compare(ours, ours.rows, theirs.rows, samples) if same and len(self.rows) == len(other.rows) else None
+        return (
+            compare(ours, ours.statistics, theirs.statistics, samples)
+            if same and len(self.rows) == len(other.rows)
+            else None
+        )
 
 
 class Result(Config):
@@ -119,25 +108,27 @@ class Result(Config):
             return cls.model_validate_json(text)
         except ValidationError as error:
             raise InputError(
-                f"not a result ({error.error_count()} faults)",
+                f"not a result ({error.error_count()} errors)",
                 path=path,
                 expected="what `fenster evaluate`, `contrapro`, `items`, `distance` or `attention` wrote",
             ) from None
 
 
-def drawn(documents: int, wanted: Unit = "documents") -> Unit:
+def resampling_unit(documents: int, wanted: Unit = "documents") -> Unit:
     """What is resampled: a single document has only its segments."""
     return wanted if documents > 1 else "segments"
 
 
-def scored(measures: Sequence[Measure], documents: int, unit: Unit, samples: int = SAMPLES) -> tuple[Score, ...]:
-    """Measures with intervals over documents or segments; `documents` is how many there are. Measures of whole
-    documents draw those in any case."""
-    found = []
-    for measure in measures:
-        rows = measure.by_document(documents) if unit == "documents" else measure.rows
+def with_intervals(
+    measurements: Sequence[Measurement], documents: int, unit: Unit, samples: int = SAMPLES
+) -> tuple[Score, ...]:
+    """Measurements with intervals over documents or segments; `documents` is how many there are. Measurements of
+    whole documents resample those in any case."""
+    scores = []
+    for measure in measurements:
+        rows = measure.by_document(documents) if unit == "documents" else measure.statistics
         around = interval(measure, rows, samples)
-        found.append(
+        scores.append(
             Score(
                 name=measure.name,
                 score=_number(measure.score),
@@ -151,10 +142,10 @@ def scored(measures: Sequence[Measure], documents: int, unit: Unit, samples: int
                 rows=_tuples(rows),
             )
         )
-    return tuple(found)
+    return tuple(scores)
 
 
-def _tuples(rows: Rows) -> tuple[tuple[float, ...], ...]:
+def _tuples(rows: Statistics) -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(row) for row in rows.tolist())
 
 
@@ -163,7 +154,7 @@ def _number(value: float) -> float | None:
 
 
 def _plain(value: Any) -> Any:
-    """As JSON has it: numbers that are none become null."""
+    """As JSON has it: NaN becomes null."""
     if isinstance(value, dict):
         return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

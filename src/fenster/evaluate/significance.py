@@ -11,14 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fenster.evaluate.measure import Measure, Rows
+from fenster.evaluate.metrics.base import Measurement
+from fenster.evaluate.metrics.sacrebleu_adapter import Statistics
 
 SAMPLES, SEED = 1000, 12345
 
 
 @dataclass(frozen=True)
 class Interval:
-    """The middle 95 % of the score's bootstrap distribution; nan where no sample has a score."""
+    """The middle 95 % of the score's bootstrap distribution; NaN if no sample has a score."""
 
     low: float
     high: float
@@ -32,13 +33,13 @@ class Comparison:
     p: float
 
 
-def draws(units: int, samples: int = SAMPLES, seed: int = SEED) -> npt.NDArray[np.float64]:
+def bootstrap_counts(units: int, samples: int = SAMPLES, seed: int = SEED) -> npt.NDArray[np.float64]:
     """[samples, units] how often each unit is drawn; the same for all systems, so that tests are paired."""
     rng = np.random.default_rng(seed)
     return rng.multinomial(units, np.full(units, 1 / units), size=samples).astype(float)
 
 
-def interval(measure: Measure, rows: Rows, samples: int = SAMPLES, seed: int = SEED) -> Interval:
+def interval(measure: Measurement, rows: Statistics, samples: int = SAMPLES, seed: int = SEED) -> Interval:
     """Of `rows` [units, statistics], the units that are drawn; a single unit tells nothing."""
     if len(rows) < 2:
         return Interval(np.nan, np.nan)
@@ -50,7 +51,9 @@ def interval(measure: Measure, rows: Rows, samples: int = SAMPLES, seed: int = S
     return Interval(float(low), float(high))
 
 
-def compare(measure: Measure, ours: Rows, theirs: Rows, samples: int = SAMPLES, seed: int = SEED) -> Comparison:
+def compare(
+    measure: Measurement, ours: Statistics, theirs: Statistics, samples: int = SAMPLES, seed: int = SEED
+) -> Comparison:
     """Paired bootstrap test of `ours` against `theirs`, the same units in the same order.
 
     The p-value is two-sided: the share of samples whose difference is as far from the mean difference as the true one
@@ -59,7 +62,7 @@ def compare(measure: Measure, ours: Rows, theirs: Rows, samples: int = SAMPLES, 
     """
     if len(ours) != len(theirs):
         raise ValueError(f"{len(ours)} and {len(theirs)} units cannot be paired")
-    true = measure.of(ours.sum(0)) - measure.of(theirs.sum(0))
+    true = measure.score_of(ours.sum(0)) - measure.score_of(theirs.sum(0))
     if len(ours) < 2:
         return Comparison(float(true), np.nan)
     sampled = _scores(measure, ours, samples, seed) - _scores(measure, theirs, samples, seed)
@@ -70,5 +73,5 @@ def compare(measure: Measure, ours: Rows, theirs: Rows, samples: int = SAMPLES, 
     return Comparison(float(true), float((as_far.sum() + 1) / (len(sampled) + 1)))
 
 
-def _scores(measure: Measure, rows: Rows, samples: int, seed: int) -> npt.NDArray[np.float64]:
-    return np.array([measure.of(total) for total in draws(len(rows), samples, seed) @ rows])
+def _scores(measure: Measurement, rows: Statistics, samples: int, seed: int) -> npt.NDArray[np.float64]:
+    return np.array([measure.score_of(total) for total in bootstrap_counts(len(rows), samples, seed) @ rows])

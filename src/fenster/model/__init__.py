@@ -1,7 +1,7 @@
 """The model: one transformer with interchangeable attention, positions and alignments."""
 
 from fenster.model.config import ModelConfig, preset
-from fenster.model.packed import Packed
+from fenster.model.layout import Layout
 from fenster.model.transformer import DecoderState, Transformer
 
-__all__ = ["DecoderState", "ModelConfig", "Packed", "Transformer", "preset"]
+__all__ = ["DecoderState", "Layout", "ModelConfig", "Transformer", "preset"]

@@ -2,58 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, SerializeAsAny, field_validator, model_validator
 
 from fenster.config import Config, check
-from fenster.errors import ConfigError
-from fenster.model.align import ALIGNMENTS
-from fenster.model.compute import COMPUTE
+from fenster.model.attention.backends import AUTO, BACKENDS
+from fenster.model.attention.variants import VARIANTS, AnyVariant, AttentionConfig, make_variant
+from fenster.model.attention.variants.full import FullConfig
+from fenster.registry import Registry
 
 Checkpointing = Literal["none", "ffn", "layers"]
 """What training computes again in the backward pass instead of keeping it."""
-
-
-class FullConfig(Config):
-    """Vanilla attention over the whole sequence (sentence-level and concatenation systems)."""
-
-    kind: Literal["full"] = "full"
-    reach: int = Field(default=20, ge=1)
-    """With relative positions: distances beyond this are all treated alike."""
-
-
-class LstConfig(Config):
-    """Full and sentence-restricted self-attention side by side (Zhang et al. 2020); full cross-attention."""
-
-    kind: Literal["lst"] = "lst"
-
-
-class WindowConfig(Config):
-    """Each query sees only keys within `window` of its place, or in cross-attention of its aligned place."""
-
-    kind: Literal["window"] = "window"
-    window: int = Field(default=20, ge=0)
-    """w, one-sided: 2w + 1 keys in the encoder and in cross-attention, w + 1 in the decoder."""
-    alignment: str = "linear"
-    """Around which source token a target token looks, in training and scoring."""
-    decoding_alignment: str = "sent-align"
-    """The same in decoding, where the target's length is not known."""
-    decoding_focus: bool = False
-    """In decoding, let cross-attention see only the sentence being translated, of what its window holds (beyond the
-    paper): a model trained with the linear alignment then cannot fall a sentence behind."""
-
-    @field_validator("alignment", "decoding_alignment")
-    @classmethod
-    def _known(cls, name: str, info: ValidationInfo) -> str:
-        decoding = info.field_name == "decoding_alignment"
-        fit = [known for known, kind in ALIGNMENTS.items() if not (decoding and kind.needs_length)]
-        if name not in fit:
-            raise ValueError(f"no such alignment{' for decoding' if decoding else ''}; there are: {', '.join(fit)}")
-        return name
-
-
-AttentionConfig = Annotated[FullConfig | LstConfig | WindowConfig, Field(discriminator="kind")]
 
 
 class ModelConfig(Config):
@@ -61,7 +21,7 @@ class ModelConfig(Config):
 
     encoder_layers: int = Field(default=6, ge=1)
     decoder_layers: int = Field(default=6, ge=1)
-    width: int = Field(default=512, ge=1)
+    d_model: int = Field(default=512, ge=1)
     """Size of embeddings and layers (d)."""
     ffn: int = Field(default=2048, ge=1)
     """Size of the feed-forward layers' inside."""
@@ -74,42 +34,54 @@ class ModelConfig(Config):
     """Layer norm after each sub-layer (the paper's base) or before."""
     positions: Literal["sinusoidal", "relative"] = "sinusoidal"
     """Absolute sinusoids added to the embeddings, or learned r_{i-j} in self-attention instead."""
-    attention: AttentionConfig = FullConfig()
-    compute: str = "auto"
+    attention: SerializeAsAny[AttentionConfig] = FullConfig()
+    backend: str = "auto"
     """How attention is computed; auto takes the fastest that fits."""
 
-    @field_validator("compute")
+    @field_validator("attention", mode="before")
+    @classmethod
+    def _of_kind(cls, value: object) -> object:
+        return attention_config(value) if isinstance(value, dict) else value
+
+    @field_validator("backend")
     @classmethod
     def _known(cls, name: str) -> str:
-        if name != "auto" and name not in COMPUTE:
-            raise ValueError(f"no such computation; there are: auto, {', '.join(COMPUTE)}")
-        return name
+        return name if name == AUTO else BACKENDS.known(name)
 
     @model_validator(mode="after")
     def _fits(self) -> ModelConfig:
-        if self.width % (2 * self.heads):
-            raise ValueError(f"width {self.width} must be divisible by twice the heads, {2 * self.heads}")
-        if self.positions == "relative" and self.attention.kind == "lst":
-            raise ValueError("relative positions are not defined for lst attention")
+        if self.d_model % (2 * self.heads):
+            raise ValueError(f"d_model {self.d_model} must be divisible by twice the heads, {2 * self.heads}")
+        if self.positions == "relative" and not VARIANTS[self.attention.kind].relative_positions:
+            raise ValueError(f"relative positions are not defined for {self.attention.kind} attention")
         return self
 
     @property
-    def reach(self) -> int | None:
-        """Largest distance with a relative vector of its own; None without relative positions."""
-        if self.positions == "sinusoidal" or self.attention.kind == "lst":
-            return None
-        return self.attention.window if self.attention.kind == "window" else self.attention.reach
+    def variant(self) -> AnyVariant:
+        return make_variant(self.attention)
+
+    @property
+    def max_distance(self) -> int | None:
+        """The largest distance with a relative vector of its own; None without relative positions."""
+        return None if self.positions == "sinusoidal" else self.variant.max_distance
 
 
-PRESETS: dict[str, dict[str, Any]] = {
-    "tiny": {"encoder_layers": 2, "decoder_layers": 2, "width": 64, "ffn": 256, "heads": 4},
-    "small": {"encoder_layers": 4, "decoder_layers": 4, "width": 256, "ffn": 1024, "heads": 4},
-    "base": {},
-}
+def attention_config(value: dict[str, Any]) -> AttentionConfig:
+    """The settings of the variant that `kind` names, checked."""
+    kind = VARIANTS.known(str(value.get("kind", "full")))
+    return VARIANTS[kind].Config.model_validate(value)
+
+
+PRESETS: Registry[dict[str, Any]] = Registry(
+    "preset",
+    {
+        "tiny": {"encoder_layers": 2, "decoder_layers": 2, "d_model": 64, "ffn": 256, "heads": 4},
+        "small": {"encoder_layers": 4, "decoder_layers": 4, "d_model": 256, "ffn": 1024, "heads": 4},
+        "base": {},
+    },
+)
 
 
 def preset(name: str, **changes: Any) -> ModelConfig:
     """A preset with some keys changed."""
-    if name not in PRESETS:
-        raise ConfigError(f"no preset is called {name!r}", expected=", ".join(PRESETS))
     return check({**PRESETS[name], **changes}, ModelConfig)

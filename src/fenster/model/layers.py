@@ -9,15 +9,15 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from fenster.model import fused
-from fenster.model.attention import Patterns, Variant
+from fenster.model.attention.cache import CacheView, CrossAttentionCache, SelfAttentionCache
+from fenster.model.attention.probe import ProbePoint
+from fenster.model.attention.variants import AnyVariant, LayerMasks
 from fenster.model.config import ModelConfig
-from fenster.model.dropout import Dropout
-from fenster.model.heads import CrossHeads, SelfHeads
-from fenster.model.initial import start
-from fenster.model.probe import Spot
-from fenster.model.product import mapped
-from fenster.model.state import CrossState, SelfState, Sight
+from fenster.model.init import init_weights
+from fenster.model.multihead import CrossAttention, SelfAttention
+from fenster.model.ops import fused
+from fenster.model.ops.dropout import Dropout
+from fenster.model.ops.linear import apply_linear
 
 
 class Residual(nn.Module):
@@ -25,7 +25,7 @@ class Residual(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(config.width)
+        self.norm = nn.LayerNorm(config.d_model)
         self.dropout = Dropout(config.dropout)
         self.pre = config.norm == "pre"
 
@@ -47,10 +47,10 @@ class FeedForward(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.up, self.down = nn.Linear(config.width, config.ffn), nn.Linear(config.ffn, config.width)
+        self.up, self.down = nn.Linear(config.d_model, config.ffn), nn.Linear(config.ffn, config.d_model)
         self.dropout = Dropout(config.activation_dropout)
         for linear in (self.up, self.down):
-            start(linear, config.width)
+            init_weights(linear, config.d_model)
 
     def forward(self, x: Tensor) -> Tensor:
         ours = fused.available(x)
@@ -59,10 +59,10 @@ class FeedForward(nn.Module):
             y = checkpoint(self._inside, x, seed, use_reentrant=False, preserve_rng_state=not ours)
         else:
             y = self._inside(x, seed)
-        return mapped(self.down, y)
+        return apply_linear(self.down, y)
 
     def _inside(self, x: Tensor, seed: Tensor | None) -> Tensor:
-        y = mapped(self.up, x)
+        y = apply_linear(self.up, x)
         if not fused.available(x):
             dropped: Tensor = self.dropout(F.relu(y))
             return dropped
@@ -74,47 +74,64 @@ class FeedForward(nn.Module):
 
 
 class EncoderLayer(nn.Module):
-    def __init__(self, config: ModelConfig, variant: Variant) -> None:
+    def __init__(self, config: ModelConfig, variant: AnyVariant) -> None:
         super().__init__()
-        self.attention = SelfHeads(config.width, config.heads, variant.branches, config.reach, config.compute)
+        self.attention = SelfAttention(
+            config.d_model, config.heads, variant.branches, config.max_distance, config.backend
+        )
         self.ffn = FeedForward(config)
         self.around_attention, self.around_ffn = Residual(config), Residual(config)
 
-    def forward(self, x: Tensor, patterns: Patterns, spot: Spot | None) -> Tensor:
-        x = self.around_attention(x, lambda y: self.attention(y, patterns.encoder, spot and spot.at("self")))
+    def forward(self, x: Tensor, masks: LayerMasks, probe_point: ProbePoint | None) -> Tensor:
+        x = self.around_attention(
+            x, lambda y: self.attention(y, masks.encoder, probe_point and probe_point.at("self"))
+        )
         out: Tensor = self.around_ffn(x, self.ffn)
         return out
 
 
 class DecoderLayer(nn.Module):
-    def __init__(self, config: ModelConfig, variant: Variant) -> None:
+    def __init__(self, config: ModelConfig, variant: AnyVariant) -> None:
         super().__init__()
-        self.attention = SelfHeads(config.width, config.heads, variant.branches, config.reach, config.compute)
-        self.cross = CrossHeads(config.width, config.heads, config.compute)
+        self.attention = SelfAttention(
+            config.d_model, config.heads, variant.branches, config.max_distance, config.backend
+        )
+        self.cross = CrossAttention(config.d_model, config.heads, config.backend)
         self.ffn = FeedForward(config)
         self.around_attention, self.around_cross, self.around_ffn = (Residual(config) for _ in range(3))
 
-    def forward(self, x: Tensor, memory: Tensor, patterns: Patterns, spot: Spot | None) -> Tensor:
-        x = self.around_attention(x, lambda y: self.attention(y, patterns.decoder, spot and spot.at("self")))
-        x = self.around_cross(x, lambda y: self.cross(y, memory, patterns.cross, spot and spot.at("cross")))
+    def forward(self, x: Tensor, memory: Tensor, masks: LayerMasks, probe_point: ProbePoint | None) -> Tensor:
+        x = self.around_attention(
+            x, lambda y: self.attention(y, masks.decoder, probe_point and probe_point.at("self"))
+        )
+        x = self.around_cross(
+            x, lambda y: self.cross(y, memory, masks.cross, probe_point and probe_point.at("cross"))
+        )
         out: Tensor = self.around_ffn(x, self.ffn)
         return out
 
-    def fill(self, x: Tensor, memory: Tensor, patterns: Patterns) -> tuple[Tensor, Tensor]:
+    def prefill(self, x: Tensor, memory: Tensor, masks: LayerMasks) -> tuple[Tensor, Tensor]:
         """`forward`, and keys and values of self-attention [tokens, 2, H, D]."""
         kept = x
 
         def attend(y: Tensor) -> Tensor:
             nonlocal kept
-            out, kept = self.attention.fill(y, patterns.decoder)
+            out, kept = self.attention.prefill(y, masks.decoder)
             return out
 
         x = self.around_attention(x, attend)
-        x = self.around_cross(x, lambda y: self.cross(y, memory, patterns.cross))
+        x = self.around_cross(x, lambda y: self.cross(y, memory, masks.cross))
         return self.around_ffn(x, self.ffn), kept
 
-    def step(self, x: Tensor, number: int, own: tuple[SelfState, Sight], source: tuple[CrossState, Sight]) -> Tensor:
-        """One token for each hypothesis [N, width]; what this layer (`number` of the decoder) keeps goes to `own`."""
+    def step(
+        self,
+        x: Tensor,
+        number: int,
+        own: tuple[SelfAttentionCache, CacheView],
+        source: tuple[CrossAttentionCache, CacheView],
+    ) -> Tensor:
+        """One token for each hypothesis [N, d_model]; what this layer (`number` of the decoder) keeps goes to
+        `own`."""
         x = self.around_attention(x, lambda y: self.attention.step(y, number, *own))
         x = self.around_cross(x, lambda y: self.cross.step(y, number, *source))
         out: Tensor = self.around_ffn(x, self.ffn)

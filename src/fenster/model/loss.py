@@ -13,8 +13,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fenster.model.precision import narrowed, widened
-from fenster.tokenize import PAD_ID
+from fenster.data.tokenizer import PAD_ID
+from fenster.model.ops.precision import at_least_float32, to_autocast_dtype
 
 LOGITS = 1 << 24  # numbers in a chunk; of 15k pieces about 1,100 tokens
 
@@ -31,7 +31,7 @@ class Loss(NamedTuple):
 def chunk_loss(logits: Tensor, gold: Tensor, smoothing: float) -> tuple[Tensor, Tensor, Tensor]:
     """(smoothed loss, nll, gradient of the former by logits [C, V]) of one chunk; `logits` are written over."""
     dtype, vocabulary = logits.dtype, logits.shape[-1]
-    logits = widened(logits)
+    logits = at_least_float32(logits)
     real = gold != PAD_ID
     log_mass = logits.logsumexp(-1)
     nll = torch.where(real, log_mass - logits.gather(-1, gold[:, None]).squeeze(-1), 0)
@@ -58,7 +58,7 @@ def smoothed_loss(
     """Loss of predicting `target` [T] from `hidden` [T, d] with the output matrix `weight` [V, d].
 
     (1 - smoothing) * nll + smoothing * mean over the vocabulary, as fairseq and PyTorch define it. `chunk` is the
-    tokens taken at a time; `each` may be `chunk_loss` compiled.
+    tokens taken at a time; `map` may be `chunk_loss` compiled.
     """
     wanted = torch.is_grad_enabled() and (hidden.requires_grad or weight.requires_grad)
     smoothed, nll = _Chunked.apply(  # type: ignore[no-untyped-call]
@@ -70,9 +70,9 @@ def smoothed_loss(
 @torch.no_grad()
 def token_nll(hidden: Tensor, weight: Tensor, target: Tensor, chunk: int | None = None) -> Tensor:
     """[T] negative log-probability of each target token, in float32; no smoothing, no gradient."""
-    weight = narrowed(weight)
+    weight = to_autocast_dtype(weight)
     found = [
-        F.cross_entropy(widened(F.linear(part.to(weight.dtype), weight)), gold, reduction="none")
+        F.cross_entropy(at_least_float32(F.linear(part.to(weight.dtype), weight)), gold, reduction="none")
         for part, gold in _parts(hidden, target.long(), chunk or _chunk(weight))
     ]
     return torch.cat(found)
@@ -98,8 +98,8 @@ class _Chunked(torch.autograd.Function):
         each: ChunkLoss,
         wanted: bool,
     ) -> tuple[Tensor, Tensor]:
-        narrow = narrowed(weight)
-        total = widened(hidden).new_zeros(())
+        narrow = to_autocast_dtype(weight)
+        total = at_least_float32(hidden).new_zeros(())
         plain = torch.zeros_like(total)
         grads, grad_weight = [], torch.zeros_like(weight) if wanted else None
         with torch.autocast(hidden.device.type, enabled=False):

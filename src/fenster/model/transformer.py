@@ -1,6 +1,6 @@
 """The transformer: tied embeddings, encoder, decoder, whole sequences or one token at a time.
 
-Works on packed ids; text never comes here. The training path is `forward`, decoding goes `encode`, `fill` with
+Works on packed ids; text never comes here. The training path is `forward`, decoding goes `encode`, `prefill` with
 what is given (or `begin` with nothing), `step`; all give the same numbers for the same tokens and the same alignment.
 """
 
@@ -14,46 +14,51 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from fenster.model.align import ALIGNMENTS, Alignment, Steps
-from fenster.model.attention import Patterns, make_variant
-from fenster.model.compute import make_ready
+from fenster.data.tokenizer import BOS_ID, PAD_ID
+from fenster.model.attention.alignment import ALIGNMENTS, Alignment, AlignmentState
+from fenster.model.attention.backends import precompute
+from fenster.model.attention.cache import CrossAttentionCache, SelfAttentionCache, StepPositions
+from fenster.model.attention.probe import Probe, ProbePoint
+from fenster.model.attention.variants import LayerMasks
 from fenster.model.config import Checkpointing, ModelConfig
-from fenster.model.dropout import Dropout
-from fenster.model.initial import start
+from fenster.model.init import init_weights
 from fenster.model.layers import DecoderLayer, EncoderLayer
-from fenster.model.packed import Packed
-from fenster.model.position import sinusoids
-from fenster.model.precision import narrowed
-from fenster.model.probe import Probe, Spot
-from fenster.model.product import product
-from fenster.model.state import CrossState, Moment, SelfState
-from fenster.tokenize import BOS_ID, PAD_ID
+from fenster.model.layout import Layout
+from fenster.model.ops.dropout import Dropout
+from fenster.model.ops.linear import linear
+from fenster.model.ops.precision import to_autocast_dtype
+from fenster.model.positions import sinusoids
 
 
 @dataclass(frozen=True)
 class DecoderState:
     """Everything that N hypotheses need to go on: what attention keeps, and the alignment's state."""
 
-    past: SelfState
-    source: CrossState
-    steps: Steps
-    width: int = 0
+    self_cache: SelfAttentionCache
+    cross_cache: CrossAttentionCache
+    alignment_state: AlignmentState
+    n_hyps: int = 0
     """Hypotheses of each source, side by side, where that is so for all; 0 where it is not known."""
 
-    def reorder(self, index: Tensor, width: int = 0, keep: Tensor | None = None) -> DecoderState:
+    def reorder(self, index: Tensor, n_hyps: int = 0, keep: Tensor | None = None) -> DecoderState:
         """Hypothesis n goes on from what hypothesis index[n] was.
 
-        A search that keeps `width` hypotheses a source side by side says so, and which sources (`keep`) it needs from
-        now on where not all: less has to be moved then."""
-        past = self.past.reorder(index, width, keep)
-        source = self.source if keep is None else self.source.narrow(keep)
-        return DecoderState(past, source, self.steps.reorder(index), width)
+        A search that keeps `n_hyps` hypotheses a source side by side says so, and which sources (`keep`) it needs
+        from now on where not all: less has to be moved then."""
+        self_cache = self.self_cache.reorder(index, n_hyps, keep)
+        source = self.cross_cache if keep is None else self.cross_cache.narrow(keep)
+        return DecoderState(self_cache, source, self.alignment_state.reorder(index), n_hyps)
 
-    def fixed(self, more: int) -> DecoderState:
-        """The same in tensors whose shapes recur and stay, with room for `more` tokens than before."""
-        layout = self.steps.source.fixed()
-        steps = replace(self.steps, source=layout)
-        return DecoderState(self.past.fixed(more), self.source.fixed(layout), steps, self.width)
+    def with_static_shapes(self, extra: int) -> DecoderState:
+        """The same in tensors whose shapes recur and stay, with room for `extra` tokens than before."""
+        layout = self.alignment_state.source.bucketed()
+        alignment_state = replace(self.alignment_state, source=layout)
+        return DecoderState(
+            self.self_cache.with_static_shapes(extra),
+            self.cross_cache.with_static_shapes(layout),
+            alignment_state,
+            self.n_hyps,
+        )
 
 
 class Transformer(nn.Module):
@@ -67,9 +72,9 @@ class Transformer(nn.Module):
     def __init__(self, config: ModelConfig, vocab_size: int, ratio: float = 1.0) -> None:
         super().__init__()
         self.config, self.ratio = config, ratio
-        self.variant = make_variant(config.attention)
-        self.embedding = nn.Embedding(vocab_size, config.width, padding_idx=PAD_ID)
-        start(self.embedding, config.width)
+        self.variant = config.variant
+        self.embedding = nn.Embedding(vocab_size, config.d_model, padding_idx=PAD_ID)
+        init_weights(self.embedding, config.d_model)
         self.projection: nn.Module | None = None
         """Of hidden states to logits, where that is not the embedding itself (quantised models)."""
         self.dropout = Dropout(config.dropout)
@@ -77,8 +82,8 @@ class Transformer(nn.Module):
         self.decoder = nn.ModuleList(DecoderLayer(config, self.variant) for _ in range(config.decoder_layers))
         # With the norm first the last sub-layer's output is not normed by its own layer.
         pre = config.norm == "pre"
-        self.encoder_norm: nn.Module = nn.LayerNorm(config.width) if pre else nn.Identity()
-        self.decoder_norm: nn.Module = nn.LayerNorm(config.width) if pre else nn.Identity()
+        self.encoder_norm: nn.Module = nn.LayerNorm(config.d_model) if pre else nn.Identity()
+        self.decoder_norm: nn.Module = nn.LayerNorm(config.d_model) if pre else nn.Identity()
         self.checkpointing: Checkpointing = "none"
 
     @property
@@ -95,72 +100,69 @@ class Transformer(nn.Module):
         return ALIGNMENTS[name](self.ratio)
 
     def training_alignment(self) -> Alignment:
-        """The one for training and scoring; variants without windows do not look at it."""
-        attention = self.config.attention
-        return self.alignment(attention.alignment if attention.kind == "window" else "linear")
+        """The one for training and scoring; variants without an alignment ignore it."""
+        return self.alignment(self.variant.alignment or "linear")
 
     def decoding_alignment(self) -> Alignment:
-        attention = self.config.attention
-        return self.alignment(attention.decoding_alignment if attention.kind == "window" else "one-to-one")
+        return self.alignment(self.variant.decoding_alignment or "one-to-one")
 
     @property
-    def focus(self) -> bool:
-        attention = self.config.attention
-        return attention.kind == "window" and attention.decoding_focus
+    def device(self) -> torch.device:
+        return self.embedding.weight.device
 
-    def patterns(
+    def masks(
         self,
-        source: Packed,
-        target: Packed,
+        source: Layout,
+        target: Layout,
         center: Tensor,
         *,
         focused: Tensor | None = None,
         encoded: bool = False,
-    ) -> Patterns:
+    ) -> LayerMasks:
         """What every module may attend to in this batch, cross-attention around `center` [T], of the tokens that are
         `focused` [T] within their own sentence; used by all layers. Nothing for the encoder where it has done its
         work (`encoded`)."""
         variant = self.variant
-        made = Patterns(
+        made = LayerMasks(
             () if encoded else variant.encoder(source),
             variant.decoder(target),
             variant.cross(source, target, center, focused),
         )
-        heads = narrowed(self.embedding.weight[:0]).view(
-            0, self.config.heads, self.config.width // self.config.heads
+        heads = to_autocast_dtype(self.embedding.weight[:0]).view(
+            0, self.config.heads, self.config.d_model // self.config.heads
         )  # no rows: a look at q
-        for pattern in (*made.encoder, *made.decoder, *made.cross):
-            relative = self.config.reach is not None and pattern.queries is pattern.keys
-            make_ready(self.config.compute, pattern, heads, relative)
+        for mask in (*made.encoder, *made.decoder, *made.cross):
+            relative = self.config.max_distance is not None and mask.queries is mask.keys
+            precompute(self.config.backend, mask, heads, relative)
         return made
 
     def forward(
         self,
         source_ids: Tensor,
         target_ids: Tensor,
-        source: Packed,
-        target: Packed,
+        source: Layout,
+        target: Layout,
         *,
         alignment: Alignment | None = None,
         probe: Probe | None = None,
     ) -> Tensor:
-        """Hidden states [T, width] that predict `target_ids` [T]; `logits` or `smoothed_loss` go on from here."""
-        patterns = self.patterns(source, target, (alignment or self.training_alignment()).whole(source, target))
-        memory = self.encode(source_ids, source, patterns, probe)
-        x = self._embed(shifted(target_ids, target), target.place)
+        """Hidden states [T, d_model] that predict `target_ids` [T]; `logits` or `smoothed_loss` go on from here."""
+        masks = self.masks(source, target, (alignment or self.training_alignment()).whole(source, target))
+        memory = self.encode(source_ids, source, masks, probe)
+        x = self._embed(shift_right(target_ids, target), target.document_position)
         for number, layer in enumerate(self.decoder):
-            x = self._run(layer, x, memory, patterns, probe and Spot(probe, f"decoder.{number}"))
+            x = self._run(layer, x, memory, masks, probe and ProbePoint(probe, f"decoder.{number}"))
         out: Tensor = self.decoder_norm(x)
         return out
 
     def encode(
-        self, source_ids: Tensor, source: Packed, patterns: Patterns | None = None, probe: Probe | None = None
+        self, source_ids: Tensor, source: Layout, masks: LayerMasks | None = None, probe: Probe | None = None
     ) -> Tensor:
-        """[S, width] encoder states."""
-        patterns = patterns or Patterns(self.variant.encoder(source), (), ())
-        x = self._embed(source_ids, source.place)
+        """[S, d_model] encoder states."""
+        masks = masks or LayerMasks(self.variant.encoder(source), (), ())
+        x = self._embed(source_ids, source.document_position)
         for number, layer in enumerate(self.encoder):
-            x = self._run(layer, x, patterns, probe and Spot(probe, f"encoder.{number}"))
+            x = self._run(layer, x, masks, probe and ProbePoint(probe, f"encoder.{number}"))
         out: Tensor = self.encoder_norm(x)
         return out
 
@@ -169,17 +171,17 @@ class Transformer(nn.Module):
         if self.projection is not None:
             out: Tensor = self.projection(hidden)
             return out
-        return product(hidden, self.embedding.weight)
+        return linear(hidden, self.embedding.weight)
 
     @torch.no_grad()
     def begin(
         self,
         memory: Tensor,
-        source: Packed,
+        source: Layout,
         sequence: Tensor,
         *,
         alignment: Alignment | None = None,
-        target: Packed | None = None,
+        target: Layout | None = None,
         follows: Tensor | None = None,
     ) -> DecoderState:
         """The state of hypotheses that translate source sequences `sequence` [N], before their first token.
@@ -187,22 +189,23 @@ class Transformer(nn.Module):
         `target` tells target lengths where they are known, for alignments that want them: hypothesis n follows its
         sequence `follows[n]` (by default `sequence[n]`, one target a source).
         """
-        kv = [layer.cross.remember(memory) for layer in self._layers()]
-        past = self.variant.self_state([x.new_empty(len(sequence), *x.shape[1:]) for x in kv])
-        steps = (alignment or self.decoding_alignment()).begin(source, sequence, target, follows)
-        return DecoderState(past, self.variant.cross_state(kv, source, False), steps)
+        kv = [layer.cross.project_source(memory) for layer in self._layers()]
+        self_cache = self.variant.empty_cache([x.new_empty(len(sequence), *x.shape[1:]) for x in kv])
+        alignment_state = (alignment or self.decoding_alignment()).begin(source, sequence, target, follows)
+        return DecoderState(self_cache, self.variant.source_cache(kv, source, False), alignment_state)
 
     @torch.no_grad()
-    def fill(
+    def prefill(
         self,
         inputs: Tensor,
-        target: Packed,
+        target: Layout,
         memory: Tensor,
-        source: Packed,
+        source: Layout,
         alignment: Alignment | None = None,
         focus: bool | None = None,
     ) -> tuple[Tensor, DecoderState]:
-        """(hidden [B, width] that predicts each sequence's next token, state) after the decoder inputs `inputs` [T].
+        """(hidden [B, d_model] that predicts each sequence's next token, state) after the decoder inputs `inputs`
+        [T].
 
         What `begin` and one `step` for each input would give, at once: BOS (or whatever stands before the first place
         of `target`), then the tokens that are given. Target sequence b translates source sequence b; the last place
@@ -210,34 +213,41 @@ class Transformer(nn.Module):
         that follow, keep to the sentence being translated; if left out, the model's own setting.
         """
         alignment = alignment or self.decoding_alignment()
-        focus = self.focus if focus is None else focus
+        focus = self.variant.focus if focus is None else focus
         last = target.offsets[1:] - 1
-        focused = torch.zeros_like(target.owner, dtype=torch.bool).index_fill(0, last, True) if focus else None
-        patterns = self.patterns(source, target, alignment.prefix(source, target), focused=focused, encoded=True)
-        x = self._embed(inputs, target.place)
+        focused = torch.zeros_like(target.sequence_id, dtype=torch.bool).index_fill(0, last, True) if focus else None
+        masks = self.masks(source, target, alignment.prefix(source, target), focused=focused, encoded=True)
+        x = self._embed(inputs, target.document_position)
         kept = []
         for layer in self._layers():
-            x, kv = layer.fill(x, memory, patterns)
+            x, kv = layer.prefill(x, memory, masks)
             kept.append(kv)
         sequence = torch.arange(target.sequences, device=inputs.device)
-        inner = (target.position - target.starts[target.owner, target.sentence])[last]
-        steps = Steps(alignment, source, None, sequence, sequence, target.place[last], target.sentence[last], inner)
-        past = self.variant.filled_state(kept, target)
-        remembered = [layer.cross.remember(memory) for layer in self._layers()]
-        seen = self.variant.cross_state(remembered, source, focus)
-        return self.decoder_norm(x[last]), DecoderState(past, seen, steps, width=1)
+        inner = (target.position - target.starts[target.sequence_id, target.sentence])[last]
+        alignment_state = AlignmentState(
+            alignment, source, None, sequence, sequence, target.document_position[last], target.sentence[last], inner
+        )
+        self_cache = self.variant.filled_cache(kept, target)
+        source_kv = [layer.cross.project_source(memory) for layer in self._layers()]
+        seen = self.variant.source_cache(source_kv, source, focus)
+        return self.decoder_norm(x[last]), DecoderState(self_cache, seen, alignment_state, n_hyps=1)
 
     @torch.no_grad()
     def step(self, previous: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
-        """(hidden [N, width] that predicts the next token, state) after the tokens `previous` [N]; first BOS."""
-        steps, center = state.steps.next(previous)
-        now = Moment(steps.sequence, steps.position, steps.sentence, center, state.width)
-        x = self._embed(previous, steps.position)
-        past = state.past.next(now)
-        own, source = (past, past.look(now, self.config.reach)), (state.source, state.source.look(now))
+        """(hidden [N, d_model] that predicts the next token, state) after the tokens `previous` [N]; first BOS."""
+        alignment_state, center = state.alignment_state.advance(previous)
+        now = StepPositions(
+            alignment_state.sequence, alignment_state.position, alignment_state.sentence, center, state.n_hyps
+        )
+        x = self._embed(previous, alignment_state.position)
+        self_cache = state.self_cache.allocate(now)
+        own, source = (
+            (self_cache, self_cache.view(now, self.config.max_distance)),
+            (state.cross_cache, state.cross_cache.view(now)),
+        )
         for number, layer in enumerate(self._layers()):
             x = layer.step(x, number, own, source)
-        return self.decoder_norm(x), DecoderState(past, state.source, steps, state.width)
+        return self.decoder_norm(x), DecoderState(self_cache, state.cross_cache, alignment_state, state.n_hyps)
 
     def _run(self, layer: nn.Module, *inputs: Any) -> Tensor:
         out: Tensor
@@ -252,13 +262,13 @@ class Transformer(nn.Module):
         return [layer for layer in self.decoder if isinstance(layer, DecoderLayer)]
 
     def _embed(self, ids: Tensor, position: Tensor) -> Tensor:
-        x = self.embedding(ids) * math.sqrt(self.config.width)
+        x = self.embedding(ids) * math.sqrt(self.config.d_model)
         if self.config.positions == "sinusoidal":
-            x = x + sinusoids(position, self.config.width).to(x.dtype)
-        out: Tensor = self.dropout(narrowed(x))
+            x = x + sinusoids(position, self.config.d_model).to(x.dtype)
+        out: Tensor = self.dropout(to_autocast_dtype(x))
         return out
 
 
-def shifted(ids: Tensor, packed: Packed) -> Tensor:
+def shift_right(ids: Tensor, packed: Layout) -> Tensor:
     """Decoder inputs: each sequence moved on by one place, BOS first."""
     return torch.where(packed.position == 0, BOS_ID, ids.roll(1))

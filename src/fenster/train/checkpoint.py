@@ -1,4 +1,5 @@
-"""Checkpoints: all a run needs to go on, as safetensors and JSON, in a folder that appears whole or not at all."""
+"""Checkpoints: all a run needs to resume, as safetensors and JSON, in a folder that appears complete or not at
+all."""
 
 from __future__ import annotations
 
@@ -14,13 +15,13 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from fenster.config import Config
-from fenster.corpus.files import atomic_folder
 from fenster.errors import InputError
-from fenster.model.saved import write_tensors
-from fenster.train.beginning import Beginning
-from fenster.train.engine import Engine
+from fenster.io.files import atomic_folder
+from fenster.model.model_folder import write_tensors
+from fenster.train.update import Engine
+from fenster.train.warm_start import WarmStart
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _STATE = "state.json"
 
 
@@ -38,14 +39,14 @@ class Progress(Config):
     unlogged: float = 0.0
     """Of it, what came after the last line of the log."""
     skipped: int = 0
-    """Updates skipped because a gradient was not a number."""
+    """Updates skipped because a gradient was NaN or infinite."""
     best: float | None = None
     """Lowest validation perplexity, and the update it was found at."""
     best_update: int = 0
     waiting: int = 0
     """Validations since then."""
     finished: str | None = None
-    """Why the run ended; None while it may go on."""
+    """Why the run ended; None while it may continue."""
 
 
 class State(Config):
@@ -56,13 +57,13 @@ class State(Config):
     config: dict[str, Any]
     fingerprint: str
     """Of the prepared data."""
-    beginning: Beginning | None = None
-    """The model that the run began with, if it did not start anew."""
+    warm_start: WarmStart | None = None
+    """The model that the run started from, if it had a warm start."""
 
     @property
-    def initial(self) -> Path | None:
-        """Where that model lay then."""
-        given = self.config.get("initial")
+    def warm_started_from(self) -> Path | None:
+        """Where that model was then."""
+        given = self.config.get("warm_start")
         return None if given is None else Path(given)
 
 
@@ -71,13 +72,13 @@ def save(folder: Path, state: State, engine: Engine, keep: int) -> None:
     meter = engine.whole_meter()
     if engine.world.main:
         _write(folder / f"update-{state.progress.update:08d}", state, engine, meter)
-        for old in found(folder)[:-keep]:
+        for old in complete(folder)[:-keep]:
             shutil.rmtree(old)
     engine.world.wait()
 
 
-def _write(place: Path, state: State, engine: Engine, meter: Tensor) -> None:
-    with atomic_folder(place) as temporary:
+def _write(folder: Path, state: State, engine: Engine, meter: Tensor) -> None:
+    with atomic_folder(folder) as temporary:
         write_tensors(temporary / "model.safetensors", dict(engine.parameters))
         write_tensors(temporary / "optimizer.safetensors", _optimizer_tensors(engine, meter))
         if engine.ema is not None:
@@ -86,40 +87,45 @@ def _write(place: Path, state: State, engine: Engine, meter: Tensor) -> None:
         (temporary / _STATE).write_text(text + "\n", encoding="utf-8")
 
 
-def found(folder: Path) -> list[Path]:
-    """Whole checkpoints below `folder`, oldest first."""
+def newest(folder: Path) -> Path | None:
+    """The newest complete checkpoint below `folder`."""
+    return next(reversed(complete(folder)), None)
+
+
+def complete(folder: Path) -> list[Path]:
+    """Complete checkpoints below `folder`, oldest first."""
     return sorted(path for path in folder.glob("update-*") if (path / _STATE).is_file())
 
 
-def read_state(place: Path) -> State:
+def read_state(folder: Path) -> State:
     try:
-        body = json.loads((place / _STATE).read_text(encoding="utf-8"))
+        body = json.loads((folder / _STATE).read_text(encoding="utf-8"))
         if body.get("format_version") != FORMAT_VERSION:
             raise InputError(
                 f"checkpoint of format {body.get('format_version')}",
-                path=place,
+                path=folder,
                 expected=f"format {FORMAT_VERSION}",
-                fix="go on with the version of fenster that wrote it, or train into a new folder",
+                fix="resume with the version of fenster that wrote it, or train into a new folder",
             )
         return State.model_validate(body)
     except (OSError, ValueError, AttributeError, ValidationError) as error:
-        raise _damaged(place, error) from None
+        raise _damaged(folder, error) from None
 
 
-def restore(place: Path, engine: Engine) -> None:
-    """Put weights, optimizer and averages back where they were."""
+def restore(folder: Path, engine: Engine) -> None:
+    """Restore weights, optimizer and averages."""
     try:
-        _copy(load_file(place / "model.safetensors"), {n: p.detach() for n, p in engine.parameters.items()})
+        _copy(load_file(folder / "model.safetensors"), {n: p.detach() for n, p in engine.parameters.items()})
         if engine.ema is not None:
-            _copy(load_file(place / "ema.safetensors"), engine.ema)
-        tensors = load_file(place / "optimizer.safetensors")
+            _copy(load_file(folder / "ema.safetensors"), engine.ema)
+        tensors = load_file(folder / "optimizer.safetensors")
         for name, parameter in engine.parameters.items():
             kept = engine.optimizer.state[parameter]
             for part in ("exp_avg", "exp_avg_sq", "step"):
                 kept[part] = tensors[f"{part}.{name}"].to(engine.world.device)
         engine.set_meter(tensors["meter"])
     except (OSError, SafetensorError, KeyError, RuntimeError) as error:
-        raise _damaged(place, error) from None
+        raise _damaged(folder, error) from None
 
 
 def _optimizer_tensors(engine: Engine, meter: Tensor) -> dict[str, Tensor]:
@@ -134,15 +140,15 @@ def _optimizer_tensors(engine: Engine, meter: Tensor) -> dict[str, Tensor]:
 
 def _copy(source: dict[str, Tensor], target: dict[str, Tensor]) -> None:
     if source.keys() != target.keys():
-        raise KeyError(f"other names: {sorted(source.keys() ^ target.keys())[:3]}")
+        raise KeyError(f"different names: {sorted(source.keys() ^ target.keys())[:3]}")
     for name, tensor in target.items():
         with torch.no_grad():
             tensor.copy_(source[name])
 
 
-def _damaged(place: Path, error: Exception) -> InputError:
+def _damaged(folder: Path, error: Exception) -> InputError:
     return InputError(
         f"damaged checkpoint ({str(error).partition(chr(10))[0]})",
-        path=place,
-        fix="remove this folder: the run goes on from the checkpoint before it, or from the beginning",
+        path=folder,
+        fix="remove this folder: the run resumes from the checkpoint before it, or starts over",
     )

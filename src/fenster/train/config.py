@@ -1,4 +1,4 @@
-"""What a training run is. `configs/train/europarl/window.yaml` explains every key."""
+"""What a training run is. `fenster configs train/europarl/window` explains every key."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from fenster.config import Config
-from fenster.context import ContextConfig, SentenceContext
+from fenster.data.context import ContextConfig, SentenceContext
+from fenster.data.sampler import BatchConfig
 from fenster.model.config import Checkpointing, ModelConfig
-from fenster.sampler import BatchConfig
 
 Switch = Annotated[
     Literal["auto", "on", "off"],
@@ -23,23 +23,23 @@ Beta = Annotated[float, Field(ge=0, lt=1)]
 class OptimizerConfig(Config):
     """Adam with an inverse-square-root schedule that may end in a cool-down, and the loss."""
 
-    rate: float = Field(default=5e-4, gt=0, allow_inf_nan=False)
+    lr: float = Field(default=5e-4, gt=0, allow_inf_nan=False)
     """Learning rate at its peak, when the warm-up ends."""
     warmup: int = Field(default=4000, ge=1)
     """Updates over which the rate rises linearly; then it falls with 1 / sqrt(updates)."""
     cooldown: int | None = Field(default=None, ge=1)
-    """The last updates before stop.updates, over which the rate also falls linearly to nothing. A run that is
-    prolonged with a higher stop.updates goes on at the full rate."""
+    """The last updates before stop.updates, over which the rate also falls linearly to zero. A run that is
+    prolonged with a higher stop.updates continues at the full rate."""
     betas: tuple[Beta, Beta] = (0.9, 0.98)
     epsilon: float = Field(default=1e-9, gt=0)
     clip: float | None = Field(default=1.0, gt=0)
-    """Largest norm of the gradient (of the mean loss a token); null never clips."""
+    """Largest norm of the gradient (of the mean loss per token); null never clips."""
     smoothing: float = Field(default=0.1, ge=0, lt=1)
     """Label smoothing."""
     batches: int = Field(default=1, ge=1)
-    """Batches of one update, over all processes: the run is the same on one process as on several."""
+    """Batches per update, over all processes: the run is the same on one process as on several."""
     bad_updates: int = Field(default=20, ge=1)
-    """Stop when this many updates in a row had to be skipped because a gradient was not a number."""
+    """Stop when this many updates in a row had to be skipped because a gradient was NaN or infinite."""
 
 
 class StopConfig(Config):
@@ -93,9 +93,9 @@ class LogConfig(Config):
     tensorboard: bool = False
     """Also write TensorBoard events (pip install tensorboard)."""
     probe: int | None = Field(default=None, ge=1)
-    """Every so many updates, measure the share of cross-attention on the current sentence (the paper's Table 1)."""
+    """Every this many updates, measure the share of cross-attention on the current sentence (the paper's Table 1)."""
     probe_tokens: int = Field(default=4000, ge=1)
-    """Target tokens of validation text that a probe looks at."""
+    """Target tokens of validation text that a probe uses."""
 
 
 class CardConfig(Config):
@@ -113,12 +113,12 @@ class TrainConfig(Config):
     data: Path
     """A folder that `fenster prepare` made."""
     output: Path
-    """The run's folder; if a run lies there it goes on."""
+    """The run's folder; if it holds a run, that resumes."""
     context: ContextConfig = SentenceContext()
     """What a training example is: a sentence, some sentences, or a document."""
     model: ModelConfig = ModelConfig()
-    initial: Path | None = None
-    """A model folder whose weights training begins with: fine-tuning, or a document-level system that begins with a
+    warm_start: Path | None = None
+    """A model folder whose weights training starts from: fine-tuning, or a document-level system that starts from a
     sentence-level one. Its tokenizer must be the data's."""
     batch: BatchConfig = BatchConfig()
     optimizer: OptimizerConfig = OptimizerConfig()
@@ -138,7 +138,7 @@ class TrainConfig(Config):
     graphs: Switch = "auto"
     """CUDA graphs of whole steps, over batches padded to few shapes; auto: on one GPU, layers not checkpointed."""
     checkpointing: Checkpointing = "none"
-    """Compute again in the backward pass instead of keeping: ffn, the inside of the feed-forward parts (little time);
+    """Recompute in the backward pass instead of storing: ffn, the inside of the feed-forward parts (little time);
     layers, all but each layer's input (least memory; no CUDA graphs)."""
 
     @model_validator(mode="after")
@@ -153,33 +153,30 @@ class TrainConfig(Config):
     @property
     def system(self) -> str:
         """A name for tables: sentence, concat 2 sent., window 1000 tok. …"""
-        attention = self.model.attention
-        kind = {"full": "concat", "lst": "LST", "window": "window"}[attention.kind]
+        label = self.model.variant.label
         if self.context.kind == "sentence":
-            return "sentence" if attention.kind == "full" else f"{kind} sentence"
-        if self.context.kind == "adjacent":
-            return f"{kind} {self.context.k} sent."
-        return f"{kind} {self.context.limit} tok." if self.context.limit else f"{kind} document"
+            return "sentence" if self.model.attention.kind == "full" else f"{label} sentence"
+        return f"{label} {self.context.label}"
 
 
-# What may change when a run goes on: nothing that its numbers depend on. Data is compared by content, not by path.
+# What may change when a run resumes: nothing that its numbers depend on. Data is compared by content, not by path.
 _FREE = ("data", "output", "stop", "checkpoint", "log", "card", "device")
 
 
 def binding(config: dict[str, Any]) -> dict[str, Any]:
-    """What a run that goes on must agree with. Where the weights came from that it began with no longer matters, only
-    that they came from a model."""
+    """What a run that resumes must agree with. Where the weights of its warm start came from no longer matters, only
+    that there were some."""
     kept = {key: value for key, value in config.items() if key not in _FREE}
-    return kept | {"initial": None if kept.get("initial") is None else "a model"}
+    return kept | {"warm_start": None if kept.get("warm_start") is None else "a model"}
 
 
 def differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> list[str]:
-    """`key: old -> new` for every key with another value, nested keys with dots."""
-    found = []
+    """`key: old -> new` for every key whose value differs, nested keys with dots."""
+    changed = []
     for key in sorted(old.keys() | new.keys()):
         before, after, name = old.get(key), new.get(key), f"{prefix}{key}"
         if isinstance(before, dict) and isinstance(after, dict):
-            found += differences(before, after, f"{name}.")
+            changed += differences(before, after, f"{name}.")
         elif before != after:
-            found.append(f"{name}: {before!r} -> {after!r}")
-    return found
+            changed.append(f"{name}: {before!r} -> {after!r}")
+    return changed

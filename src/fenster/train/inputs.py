@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fenster.batch import Batch, PackedSide
-from fenster.model.packed import Packed, power_of_two
-from fenster.tokenize import PAD_ID
+from fenster.data.batch import Batch, PackedSide
+from fenster.data.tokenizer import PAD_ID
+from fenster.model.layout import Layout, power_of_two
 
 _SENTENCE = 256  # tokens that every shape has room for in a sentence: more, so that fewer shapes occur
 
@@ -24,32 +24,34 @@ _SENTENCE = 256  # tokens that every shape has room for in a sentence: more, so 
 class Inputs:
     source_ids: Tensor  # [S]
     target_ids: Tensor  # [T]
-    source: Packed
-    target: Packed
+    source: Layout
+    target: Layout
     tokens: int  # real target tokens
     batch: Batch  # where it came from
 
     @classmethod
-    def of(cls, batch: Batch, unit: int | None = None) -> Inputs:
-        """On the CPU; with `unit`, padded so that few shapes occur: token counts to multiples of it."""
+    def of(cls, batch: Batch, pad_multiple: int | None = None) -> Inputs:
+        """On the CPU; with `pad_multiple`, padded so that few shapes occur: token counts to multiples of it."""
         source, target = batch.source, batch.target
         tokens = target.tokens
-        if unit is None:
-            return cls(_ids(source), _ids(target), Packed.of(source), Packed.of(target), tokens, batch)
-        sides, reach = (source, target), [power_of_two(side.longest) for side in (source, target)]
-        room = [-side.tokens % unit for side in sides]
+        if pad_multiple is None:
+            return cls(_ids(source), _ids(target), Layout.of(source), Layout.of(target), tokens, batch)
+        sides, longest = (source, target), [power_of_two(side.longest) for side in (source, target)]
+        room = [-side.tokens % pad_multiple for side in sides]
         # As many padding sequences on both sides, none longer than a real one may be.
-        while (count := max(-(-r // most) for r, most in zip(room, reach, strict=True))) > min(room):
-            room = [r + unit if r < count else r for r in room]
-        inside = [min(r, max(_SENTENCE, power_of_two(s.longest_sentence))) for s, r in zip(sides, reach, strict=True)]
+        while (count := max(-(-r // most) for r, most in zip(room, longest, strict=True))) > min(room):
+            room = [r + pad_multiple if r < count else r for r in room]
+        inside = [
+            min(r, max(_SENTENCE, power_of_two(s.longest_sentence))) for s, r in zip(sides, longest, strict=True)
+        ]
         source, target = (_extended(side, r, count, i) for side, r, i in zip(sides, room, inside, strict=True))
         sequences = power_of_two(len(batch) + count)
         sentences = power_of_two(int(max(np.diff(side.start_offsets).max() for side in (source, target))))
         return cls(
             _ids(source),
             _ids(target),
-            Packed.of(source).roomy(sequences, sentences, reach[0], inside[0]),
-            Packed.of(target).roomy(sequences, sentences, reach[1], inside[1]),
+            Layout.of(source).padded_to(sequences, sentences, longest[0], inside[0]),
+            Layout.of(target).padded_to(sequences, sentences, longest[1], inside[1]),
             tokens,
             batch,
         )
@@ -60,17 +62,17 @@ class Inputs:
         sides = (self.source, self.target)
         return tuple(part for side in sides for part in _sizes(side))
 
-    def each(self, apply: Callable[[Tensor], Tensor]) -> Inputs:
+    def map(self, apply: Callable[[Tensor], Tensor]) -> Inputs:
         return replace(
             self,
             source_ids=apply(self.source_ids),
             target_ids=apply(self.target_ids),
-            source=self.source.each(apply),
-            target=self.target.each(apply),
+            source=self.source.map(apply),
+            target=self.target.map(apply),
         )
 
     def to(self, device: torch.device) -> Inputs:
-        return self if device.type == "cpu" else self.each(lambda x: x.to(device, non_blocking=True))
+        return self if device.type == "cpu" else self.map(lambda x: x.to(device, non_blocking=True))
 
     def copy_into(self, other: Inputs) -> None:
         """Write these values over those of inputs of the same shape, elsewhere."""
@@ -84,7 +86,7 @@ class Inputs:
             found.append(x)
             return x
 
-        self.each(keep)
+        self.map(keep)
         return found
 
 
@@ -92,7 +94,7 @@ def _ids(side: PackedSide) -> Tensor:
     return torch.from_numpy(side.ids.astype(np.int64))
 
 
-def _sizes(side: Packed) -> tuple[object, ...]:
+def _sizes(side: Layout) -> tuple[object, ...]:
     return side.tokens, tuple(side.starts.shape), side.longest, side.longest_sentence
 
 
@@ -108,7 +110,7 @@ def _extended(side: PackedSide, room: int, count: int, most: int) -> PackedSide:
         np.concatenate([side.offsets, side.offsets[-1] + np.cumsum(lengths)]).astype(np.int32),
         np.concatenate([side.sentence, *(np.arange(length) // most for length in lengths)]).astype(np.int32),
         np.concatenate([side.starts, *starts]).astype(np.int32),
-        np.append(side.start_offsets, side.start_offsets[-1] + np.cumsum([len(each) for each in starts])).astype(
+        np.append(side.start_offsets, side.start_offsets[-1] + np.cumsum([len(map) for map in starts])).astype(
             np.int32
         ),
     )

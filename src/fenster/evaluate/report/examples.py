@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fenster.corpus import get_format, read_corpus
+from fenster.data.corpora import FORMATS, read_corpus
 from fenster.document import ParallelDocument
 from fenster.errors import InputError
-from fenster.evaluate.classes import Counter
+from fenster.evaluate.metrics.form_f1 import FormCounter
 from fenster.evaluate.report.collect import Collection, Placed, label, main_strategy
 from fenster.evaluate.rules import load_rules
-from fenster.evaluate.tagging import make_tagger
-from fenster.evaluate.texts import Evaluated, read_hypotheses, read_lines
+from fenster.evaluate.tagging import TAGGERS
+from fenster.evaluate.test_set import TranslatedTestSet, read_hypotheses, read_lines
 
 _SEGMENTS = 8  # of a stretch, as in the paper
 _SCORE = "formality"
@@ -40,7 +40,7 @@ def examples(found: Collection, rules: str, count: int, say: Callable[[str], Non
     loaded = load_rules(rules)
     if _SCORE not in loaded.scores:
         return say(f"no examples: the rules have no score called {_SCORE}")
-    counter = Counter(loaded, make_tagger("lists", loaded.source), make_tagger("lists", loaded.target))
+    counter = FormCounter(loaded, TAGGERS["lists"](loaded.source), TAGGERS["lists"](loaded.target))
     for test in found.tests() if count else ():
         systems = [each for each in main_strategy(found.of("translation", test)) if each.files("hypotheses")]
         try:
@@ -49,7 +49,8 @@ def examples(found: Collection, rules: str, count: int, say: Callable[[str], Non
                 say(f"no examples of {test}: its translations or its test set are not there")
                 continue
             texts = [
-                Evaluated(documents, read_hypotheses(each.files("hypotheses")[0], documents)) for each in systems
+                TranslatedTestSet(documents, read_hypotheses(each.files("hypotheses")[0], documents))
+                for each in systems
             ]
         except InputError as error:
             say(f"no examples of {test}: {error.what}")
@@ -61,14 +62,14 @@ def examples(found: Collection, rules: str, count: int, say: Callable[[str], Non
 def _documents(placed: Placed) -> tuple[ParallelDocument, ...] | None:
     if corpus := placed.files("test"):
         name = placed.result.extra.get("format")
-        return tuple(read_corpus(corpus, get_format(name) if name else None))
+        return tuple(read_corpus(corpus, FORMATS[name] if name else None))
     source, references = placed.files("source"), placed.files("references")
     names = placed.files("documents")
     return read_lines(source[0], references, *names) if source and references else None
 
 
 def _stretches(
-    test: str, texts: list[Evaluated], names: list[str], counter: Counter, count: int
+    test: str, texts: list[TranslatedTestSet], names: list[str], counter: FormCounter, count: int
 ) -> Iterator[Example]:
     first = texts[0]
     active = counter.active(_SCORE, first.sources)

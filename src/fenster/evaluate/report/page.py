@@ -10,12 +10,12 @@ from html import escape
 from pathlib import Path
 
 from fenster import __version__
-from fenster.corpus.files import atomic_path, atomic_text
 from fenster.evaluate.report.collect import Collection
 from fenster.evaluate.report.examples import Example, Marked, examples
 from fenster.evaluate.report.plots import plots
 from fenster.evaluate.report.table import Table
 from fenster.evaluate.report.tables import tables
+from fenster.io.files import atomic_path, atomic_text
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --formal: #1a62c4; --informal: #c2570c; }

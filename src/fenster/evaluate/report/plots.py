@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fenster.evaluate.report.collect import Collection, amount, item_sets, label, main_strategy
-from fenster.picture import pyplot
+from fenster.io.plotting import pyplot
 
 _CONTEXTS = ("sentences", "words")
 

@@ -1,6 +1,6 @@
-"""Taggers: which tokens of a sentence are what part of speech. A new one is one new file and one line in TAGGERS.
+"""Taggers: the part of speech of each token. A new one is one new file and one line in TAGGERS.
 
-Contract: `tag(sentences)` gives each sentence's tokens with fine-grained tags, Penn's for English and STTS's for
+Contract: `tag(sentences)` returns each sentence's tokens with fine-grained tags, Penn's for English and STTS's for
 German, as the word lists in `rules` name them. Punctuation and English clitics are tokens of their own.
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from fenster.errors import ConfigError
 from fenster.evaluate.tagging import hanta, lists, spacy
 from fenster.evaluate.tagging.tokens import Tagged
+from fenster.registry import Registry
 
 
 class Tagger(Protocol):
@@ -21,14 +21,11 @@ class Tagger(Protocol):
     def tag(self, sentences: Sequence[str]) -> list[Tagged]: ...
 
 
-TAGGERS: dict[str, Callable[[str], Tagger]] = {
-    "hanta": hanta.HantaTagger,
-    "lists": lists.ListTagger,
-    "spacy": spacy.SpacyTagger,
-}
-
-
-def make_tagger(name: str, language: str) -> Tagger:
-    if name not in TAGGERS:
-        raise ConfigError(f"no tagger is called {name!r}", expected=", ".join(TAGGERS))
-    return TAGGERS[name](language)
+TAGGERS: Registry[Callable[[str], Tagger]] = Registry(
+    "tagger",
+    {
+        "hanta": hanta.HantaTagger,
+        "lists": lists.ListTagger,
+        "spacy": spacy.SpacyTagger,
+    },
+)

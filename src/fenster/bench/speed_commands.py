@@ -1,0 +1,179 @@
+"""`fenster bench train` and `fenster bench decode`: whole systems, ours and others' side by side."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+from rich.console import Console
+from rich.table import Table
+
+from fenster.errors import FensterError
+from fenster.io.progress import bar, console
+
+# Imports that bring torch stand inside the commands: the rest of the command line must not wait for it.
+
+
+def train(
+    *,
+    device: Literal["cpu", "cuda"] | None = None,
+    lengths: Annotated[list[int], Parameter(consume_multiple=True, negative="", validator=Number(gte=1))]
+    | None = None,
+    tokens: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
+    systems: Annotated[list[str], Parameter(consume_multiple=True, negative="")] | None = None,
+    seconds: Annotated[float, Parameter(validator=Number(gt=0))] = 5,
+    compiled: Annotated[bool, Parameter(name="--compile", negative="--no-compile")] = True,
+) -> None:
+    """Training speed of the base model: a compiled `nn.Transformer` and ours, side by side.
+
+    Whole updates (forward, backward, clipping, Adam) on random tokens without padding, median time. On a GPU in
+    bfloat16, on a CPU in float32.
+
+    Examples:
+
+    ```
+    fenster bench train --device cuda
+    fenster bench train --device cpu --lengths 1024 --tokens 2048
+    ```
+
+    Parameters
+    ----------
+    device
+        A GPU where there is one, by default.
+    lengths
+        Tokens of each sequence, source and target.
+    tokens
+        Target tokens of a batch; a longer sequence is a batch of its own.
+    systems
+        Of `nn.Transformer`, `full`, `window` and `window, ffn again` (less memory); all by default.
+    seconds
+        How long to measure each.
+    compiled
+        Compile the baseline (and ours on a GPU, with CUDA graphs).
+    """
+    os.environ.setdefault("PYTORCH_ALLOC_CONF", "expandable_segments:True")  # as `fenster train` does
+    import torch
+
+    from fenster.bench import train as bench_train
+    from fenster.model.ops.device import find_device
+
+    on = torch.device(find_device(device or "auto"))
+    cuda = on.type == "cuda"
+    lengths = lengths or ([32, 1024, 32768] if cuda else [32, 1024])
+    tokens = tokens or (32768 if cuda else 2048)
+    unknown = sorted(set(systems or ()) - set(bench_train.SYSTEMS))
+    if unknown:
+        raise FensterError(f"no system is called {unknown[0]!r}", expected=", ".join(bench_train.SYSTEMS))
+    chosen = systems or list(bench_train.SYSTEMS)
+    table = Table("length", "system", "target tokens/s", "ratio", "memory", "first update", box=None)
+    base: dict[int, float] = {}
+    with bar("measuring", len(chosen) * len(lengths)) as advance:
+        for system, length, cell in bench_train.run(on, lengths, tokens, chosen, seconds, compiled):
+            advance(1)
+            if cell is None:
+                table.add_row(f"{length:,}", system, "out of memory", "-", "-", "-")
+                console.print(f"{system}, length {length:,}: out of memory", highlight=False)
+                continue
+            base.setdefault(length, cell.tokens_per_second)
+            ratio = cell.tokens_per_second / base[length]
+            row = (f"{cell.tokens_per_second:,.0f}", f"{ratio:.2f}", f"{cell.memory / 2**30:.2f} GiB")
+            console.print(f"{system}, length {length:,}: {row[0]} target tokens/s, {row[2]}", highlight=False)
+            table.add_row(f"{length:,}", system, *row, f"{cell.first:.1f} s")
+    Console(width=110).print(table)
+    name = torch.cuda.get_device_name() if cuda else f"{torch.get_num_threads()} CPU threads"
+    print(
+        f"base model, 15k vocabulary, batches of {tokens:,} target tokens, "
+        f"{'bfloat16' if cuda else 'float32'}, {'compiled' if compiled else 'not compiled'}, {name}, "
+        f"torch {torch.__version__}; ratio: to the first system of the same length"
+    )
+
+
+def decode(
+    *,
+    device: Literal["cpu", "cuda"] | None = None,
+    sentences: Annotated[list[int], Parameter(consume_multiple=True, negative="", validator=Number(gte=1))]
+    | None = None,
+    beam: Annotated[int, Parameter(validator=Number(gte=1))] = 4,
+    naive: Annotated[int, Parameter(validator=Number(gte=0))] = 100,
+    int8: Annotated[bool, Parameter(negative="")] = False,
+    count: Annotated[int, Parameter(validator=Number(gte=1))] = 32,
+    batch: Annotated[int, Parameter(validator=Number(gte=1))] = 16,
+    programs: Annotated[list[str], Parameter(consume_multiple=True, negative="")] | None = None,
+) -> None:
+    """Decoding speed of the base model with random weights: by place in a document, and against other programs.
+
+    First, sequential decoding with window attention: what sentence n of a document costs, with only what is in reach
+    and with everything encoded again. Then sentence-level translation side by side with other programs, the same
+    sentences (25 tokens), beam and token counts.
+
+    Examples:
+
+    ```
+    fenster bench decode
+    fenster bench decode --sentences 10 1000 --programs fenster "hugging face" ctranslate2
+    fenster bench decode --int8 --sentences 1 100 300 1000 --naive 1000
+    ```
+
+    Parameters
+    ----------
+    sentences
+        Places in the document to measure at.
+    naive
+        Encode everything again up to this sentence only; it takes long.
+    int8
+        8-bit weights for this first part, as on a CPU with a model exported in 8 bits.
+    count
+        Sentences for the comparison of programs.
+    batch
+        Sentences at a time there.
+    programs
+        Of fenster, fenster float32, fenster int8, hugging face (transformers), hugging face tf32 and ctranslate2;
+        fenster alone by default. On a GPU fenster multiplies in TF32 unless told otherwise, Hugging Face does not.
+    """
+    import torch
+
+    from fenster.bench import decode as bench_decode
+    from fenster.model.ops.device import find_device
+
+    on = torch.device(find_device(device or "auto"))
+    cuda = on.type == "cuda"
+    unknown = sorted(set(programs or ()) - set(bench_decode.PROGRAMS))
+    if unknown:
+        raise FensterError(f"no program is called {unknown[0]!r}", expected=", ".join(bench_decode.PROGRAMS))
+    numbers = sorted(sentences or [10, 100, 300, 1000])
+    table = Table("sentence", "in reach only", "everything again", "ratio", "memory", box=None)
+    rows: list[bench_decode.SentenceTime] = []
+    with bar("sentence by sentence", len(numbers)) as advance:
+        for row in bench_decode.by_position(on, numbers, beam, naive, int8=int8):
+            advance(1)
+            rows.append(row)
+            again = (
+                ("-", "-") if row.whole is None else (f"{1000 * row.whole:,.0f} ms", f"{row.whole / row.near:.1f}")
+            )
+            table.add_row(f"{row.number:,}", f"{1000 * row.near:,.0f} ms", *again, f"{row.memory / 2**30:.2f} GiB")
+    Console(width=100).print(table)
+    total = bench_decode.whole_document(rows)
+    if total is not None:
+        print(
+            f"a document of {numbers[-1]:,} sentences, interpolated: {total[0]:,.0f} s in reach only, "
+            f"{total[1]:,.0f} s with everything again ({total[1] / total[0]:.1f}x)"
+        )
+    speeds = Table("program", "sentences/s", "target tokens/s", "ratio", "memory", box=None)
+    first = None
+    for speed in bench_decode.against(on, count, beam, batch, programs or ["fenster"]):
+        first = first or speed.sentences
+        speeds.add_row(
+            speed.program,
+            f"{speed.sentences:.2f}",
+            f"{speed.tokens:,.0f}",
+            f"{speed.sentences / first:.2f}",
+            f"{speed.memory / 2**30:.2f} GiB",
+        )
+    Console(width=100).print(speeds)
+    name = torch.cuda.get_device_name() if cuda else f"{torch.get_num_threads()} CPU threads"
+    print(
+        f"base model, 15k vocabulary, 32-bit weights, beam {beam}, sentences of {bench_decode.SENTENCE} tokens, "
+        f"{batch} at a time, {name}, torch {torch.__version__}"
+    )

@@ -1,0 +1,45 @@
+"""The configurations that ship with the package, by name: `europarl` for prepare, `europarl/window` for train."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Literal
+
+from fenster.errors import ConfigError
+
+Kind = Literal["prepare", "train"]
+KINDS: tuple[Kind, ...] = ("prepare", "train")
+_FOLDER = Path(__file__).parent
+
+
+def shipped(kind: Kind) -> dict[str, Path]:
+    """The shipped configurations of a command, by name."""
+    folder = _FOLDER / kind
+    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.yaml"))}
+
+
+def find_config(given: Path, kind: Kind) -> Path:
+    """The file itself if it exists, or the shipped configuration of that name."""
+    if given.exists():
+        return given
+    known = shipped(kind)
+    if given.as_posix() in known:
+        return known[given.as_posix()]
+    raise ConfigError(
+        "no such config file",
+        path=given,
+        expected=f"a YAML file, or one of: {', '.join(known)}",
+        fix="`fenster configs` lists those that ship with fenster",
+    )
+
+
+def summary(path: Path) -> str:
+    """The first sentence of a configuration's opening comment, the command left out."""
+    comment = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            break
+        comment.append(line.removeprefix("#").strip())
+    text = re.sub(r"^`[^`]*`:?\s*", "", " ".join(comment).strip())
+    return re.split(r"(?<=[^.]{3})[.:] ", text)[0].rstrip(".:")

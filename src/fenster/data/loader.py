@@ -1,0 +1,122 @@
+"""Batches as a stream: in plan order, from any position, read ahead in a background thread."""
+
+from __future__ import annotations
+
+import queue
+import sys
+import threading
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from fenster.data.batch import Batch
+from fenster.data.sampler import Plan, Sampler
+
+PREFETCHED_BATCHES = 8  # prepared in the background while earlier ones are trained on
+
+
+@dataclass(frozen=True)
+class DataPosition:
+    """Where a run is in its data: the next batch that nobody has taken. All that resuming needs."""
+
+    epoch: int = 0
+    batch: int = 0
+
+
+@dataclass(frozen=True)
+class Step:
+    """A batch and the position after it and those that the other ranks take at the same time."""
+
+    batch: Batch
+    after: DataPosition
+
+
+class Loader:
+    """Batches epoch after epoch, without end, dealt out to `ranks` processes in turn.
+
+    Dealing goes on over the end of an epoch, so every batch is taken by someone, and n processes together see
+    exactly what one process would: their k-th batches are its batches k * n … k * n + n - 1.
+    """
+
+    def __init__(self, sampler: Sampler, *, rank: int = 0, ranks: int = 1, ahead: int = PREFETCHED_BATCHES) -> None:
+        if ahead < 1:
+            raise ValueError(f"at least one batch must be read ahead, but `ahead` is {ahead}")
+        if not 0 <= rank < ranks:
+            raise ValueError(f"rank must be in 0..{ranks - 1}, but is {rank} instead")
+        self._sampler, self._rank, self._ranks, self._ahead = sampler, rank, ranks, ahead
+
+    def epoch(self, epoch: int) -> Iterator[Batch]:
+        """This rank's batches of one epoch, for validation; the last ones may be one fewer than other ranks'."""
+        plan = self._sampler.plan(epoch)
+        for number in range(self._rank, len(plan), self._ranks):
+            yield Batch.read(self._sampler.index, plan.batch(number))
+
+    def stream(self, position: DataPosition = DataPosition()) -> Iterator[Step]:  # noqa: B008 - immutable
+        """Batches from `position` on, for ever, read ahead by a thread that ends with the iterator."""
+        return prefetch(self.steps(position), self._ahead)
+
+    def steps(self, position: DataPosition = DataPosition()) -> Iterator[Step]:  # noqa: B008 - immutable
+        """The same without the thread."""
+        plans = self._plans(position)
+        while True:
+            mine = None
+            for rank in range(self._ranks):
+                plan, at = next(plans)
+                if rank == self._rank:
+                    mine = plan.batch(at.batch)
+                position = (
+                    DataPosition(at.epoch, at.batch + 1) if at.batch + 1 < len(plan) else DataPosition(at.epoch + 1)
+                )
+            assert mine is not None
+            yield Step(Batch.read(self._sampler.index, mine), position)
+
+    def _plans(self, position: DataPosition) -> Iterator[tuple[Plan, DataPosition]]:
+        epoch, first = position.epoch, position.batch
+        while True:
+            plan = self._sampler.plan(epoch)
+            for batch in range(first, len(plan)):
+                yield plan, DataPosition(epoch, batch)
+            epoch, first = epoch + 1, 0
+
+
+Item = TypeVar("Item")
+
+
+def prefetch(items: Iterator[Item], ahead: int) -> Generator[Item]:
+    """Take `items` in a background thread, at most `ahead` of them early; its errors are raised here."""
+    waiting: queue.Queue[Item | BaseException | None] = queue.Queue(maxsize=ahead)
+    stop = threading.Event()
+
+    def put(item: Item | BaseException | None) -> bool:
+        while not stop.is_set():
+            try:
+                waiting.put(item, timeout=0.1)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+    def work() -> None:
+        try:
+            for item in items:
+                if not put(item):
+                    return
+        except BaseException as error:  # handed over to the consumer, which raises it
+            put(error)
+        else:
+            put(None)
+
+    thread = threading.Thread(target=work, name="fenster-prefetch", daemon=True)
+    thread.start()
+    try:
+        while True:
+            item = waiting.get()
+            if item is None:
+                return
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        stop.set()
+        if not sys.is_finalizing():  # at the end of the program threads stand still, and waiting would be for ever
+            thread.join()

@@ -1,0 +1,101 @@
+"""What `fenster prepare` makes. `configs/prepare/europarl.yaml` explains every key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+from fenster.config import Config
+from fenster.data.corpora import FORMATS
+from fenster.data.tokenizer import TokenizerConfig
+
+DATA_ROOT = "FENSTER_DATA"
+"""The environment variable that names the folder of raw corpora, and `${FENSTER_DATA}` in configs."""
+
+
+def _as_list(value: object) -> object:
+    return [value] if isinstance(value, str | Path | dict) else value
+
+
+def _paths(value: object) -> object:
+    listed = _as_list(value)
+    if isinstance(listed, list | tuple) and any(path == "" for path in listed):
+        raise ValueError("a path must not be empty")
+    return listed
+
+
+def _named(value: object) -> object:
+    """YAML takes 2015 for a number; as the name of a split it is a word."""
+    return {str(key): corpora for key, corpora in value.items()} if isinstance(value, dict) else value
+
+
+Corpora = Annotated[tuple["CorpusConfig", ...], BeforeValidator(_as_list), Field(min_length=1)]
+
+
+class CorpusConfig(Config):
+    """Where documents are read from: `paths` in the order the format wants them. A plain string is one path."""
+
+    paths: Annotated[tuple[Path, ...], BeforeValidator(_paths), Field(min_length=1)]
+    """One path, or a list; relative to the current folder."""
+    format: str | None = None
+    """One of `fenster import --help`'s formats; guessed from the names if left out."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, value: object) -> object:
+        return {"paths": [value]} if isinstance(value, str | Path) else value
+
+    @field_validator("format")
+    @classmethod
+    def _known(cls, value: str | None) -> str | None:
+        return None if value is None else FORMATS.known(value)
+
+
+class FilterConfig(Config):
+    """What is taken out of the *training* documents; everything taken out is counted in the manifest."""
+
+    empty: bool = True
+    """Pairs with an empty side."""
+    max_tokens: int | None = Field(default=None, ge=1)
+    """Pairs with more tokens than this on a side."""
+    max_ratio: float | None = Field(default=None, gt=1)
+    """Pairs where one side has more than this many times the tokens of the other ; pairs of up
+    to 10 tokens a side are spared, since short sentences vary more."""
+    held_out: Annotated[tuple[CorpusConfig, ...], BeforeValidator(_as_list)] = ()
+    """Pairs that occur in these corpora, letter case aside (how ContraPro's segments are kept out)."""
+    bad_text: Literal["error", "remove"] = "error"
+    """Control characters or reserved symbols in the text: stop with file and line, or take the pair out. With
+    `remove` they stay in test sets, where nothing may go missing, and are counted there."""
+    after_removal: Literal["cut", "join", "drop"] = "cut"
+    """cut: the document ends there and a new one begins, so that neighbours in training were neighbours in
+    the text; join: close the gap; drop: take the whole document out (the strict reading)."""
+
+
+class PrepareConfig(Config):
+    """`fenster prepare`: raw parallel documents to memory-mapped token ids."""
+
+    output: Path
+    """The folder to make."""
+    splits: Annotated[dict[str, Corpora], BeforeValidator(_named)]
+    """Corpora by split; `train` and `valid` are used in training, any other name is a test set."""
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    filters: FilterConfig = FilterConfig()
+    max_sentence_tokens: int = Field(default=1000, ge=1)
+    """No sentence of any split may have more tokens than this on a side; stop with file and line. In
+    training data `filters.max_tokens` takes long pairs out instead."""
+    ratio_limit: int = Field(default=1000, ge=1)
+    """train_ratio is averaged over parts of at most this many target tokens (SPEC 4.3 item 21)."""
+    workers: int | None = Field(default=None, ge=1)
+    """Encoding processes; all cores if left out."""
+
+    @field_validator("splits")
+    @classmethod
+    def _has_train(cls, splits: dict[str, tuple[CorpusConfig, ...]]) -> dict[str, tuple[CorpusConfig, ...]]:
+        if "train" not in splits:
+            raise ValueError("a split called 'train' is needed: the tokenizer is learned from it")
+        for name in splits:
+            if not name.replace("-", "").replace("_", "").isalnum():
+                raise ValueError(f"split name {name!r} must be letters, digits, - and _ (it names a folder)")
+        return splits

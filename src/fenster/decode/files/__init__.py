@@ -1,0 +1,27 @@
+"""Document files: what `fenster translate` reads and writes. A new format is one new file and one line in
+DOCUMENT_FORMATS."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
+from fenster.decode.files.jsonl import JsonlFormat
+from fenster.decode.files.text import TextFormat
+from fenster.io.files import bare_suffix
+from fenster.registry import Registry
+
+DOCUMENT_FORMATS: Registry[type[DocumentFormat]] = Registry(
+    "document format", {"text": TextFormat, "jsonl": JsonlFormat}
+)
+
+
+def document_format(name: str | None, path: Path | None = None) -> DocumentFormat:
+    """The format called `name`; without one, the one that the file's suffix tells, or plain text."""
+    if name is None and path is not None:
+        suffix = bare_suffix(path)
+        name = next((key for key, kind in DOCUMENT_FORMATS.items() if suffix in kind.suffixes), None)
+    return DOCUMENT_FORMATS[name or "text"]()
+
+
+__all__ = ["DOCUMENT_FORMATS", "DocumentFormat", "FileOptions", "FileSegment", "ParsedFile", "document_format"]

@@ -1,0 +1,62 @@
+"""The contract of a document file: parse it into segments, render it from their translations.
+
+A file is one or several documents. `render` takes the translated segments one by one, as they are ready, and yields
+pieces of output as soon as they are complete: a text file line by line, an archive all at once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from fenster.decode.result import Translated
+from fenster.io.files import TextLines
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """How a file is read and written."""
+
+    one_sentence_per_line: bool = False
+    """Do not split lines into sentences."""
+    language: str = "en"
+    """Of the source, for splitting into sentences."""
+    documents: bool = False
+    """Blank lines separate documents. Otherwise the file is one document."""
+    nbest: int = 1
+    """Hypotheses to write, if the format holds several."""
+
+
+class FileSegment(NamedTuple):
+    """A segment of a file and the line it starts at, for messages."""
+
+    text: str
+    line: int
+
+
+class ParsedFile(ABC):
+    """A file as documents of segments, with all that is needed to write it again in another language."""
+
+    documents: Sequence[Sequence[FileSegment]]
+
+    @abstractmethod
+    def render(self, translated: Iterator[Translated]) -> Iterator[str]:
+        """The output in pieces. `translated` has the segments of all documents in order."""
+
+    @property
+    def segments(self) -> list[FileSegment]:
+        return [segment for document in self.documents for segment in document]
+
+
+class DocumentFormat(ABC):
+    """A kind of file."""
+
+    suffixes: ClassVar[tuple[str, ...]] = ()
+    """Names that it is recognised by, compression aside: `.txt`."""
+    about: ClassVar[str] = ""
+
+    @abstractmethod
+    def parse(self, lines: TextLines, options: FileOptions) -> ParsedFile:
+        """`lines` are (number, text) pairs; an error names the line."""

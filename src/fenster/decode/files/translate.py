@@ -1,0 +1,135 @@
+"""Translate a file: parse, translate in context, render; resumable if it has an output of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from fenster.data.text import why_refused
+from fenster.decode.files.base import FileOptions, ParsedFile
+from fenster.decode.passthrough import Passthrough
+from fenster.decode.result import Translated
+from fenster.decode.resume import Journal, stamp
+from fenster.decode.translator import Pairs, Translator
+from fenster.errors import FensterError, writing
+from fenster.io.files import atomic_path, compressed
+from fenster.io.progress import bar, report
+
+_STANDARD_OUTPUT = (Path("/dev/stdout"), Path("/dev/fd/1"))
+
+
+@dataclass
+class FileSummary:
+    """What a reader of the translation should know."""
+
+    capped: list[int] = field(default_factory=list)
+    """Lines of segments that reached the length limit."""
+    misaligned: int = 0
+
+
+def translate_file(
+    translator: Translator,
+    file: ParsedFile,
+    output: Path | None,
+    options: FileOptions,
+    history: Pairs = (),
+) -> FileSummary:
+    """Translate a parsed file into `output`, or to standard output as pieces are ready. With an output an interrupted
+    call is resumed by the same call; the output appears when it is complete."""
+    output = None if output in _STANDARD_OUTPUT else output
+    if output is not None and (not output.name or output.is_dir()):
+        raise FensterError("is a folder", path=output, expected="the name of a file to write")
+    texts = [[segment.text for segment in document] for document in file.documents]
+    settings = {**translator.config.model_dump(), "history": list(history), **asdict(options)}
+    ordinary = output is not None and (output.is_file() or not output.exists())  # not a pipe
+    summary = FileSummary()
+    mark = stamp(texts, translator.loaded.folder, settings)
+    with Journal(output if ordinary else None, mark) as journal:
+        segments = _translated(translator, texts, journal, history)
+        pieces = file.render(_summarised(file, segments, summary))
+        if output is None:
+            with writing(Path("standard output")):
+                for piece in pieces:
+                    print(piece, end="", flush=True)
+            return summary
+        data = compressed("".join(pieces).encode(), output)
+        with atomic_path(output) as temporary:
+            temporary.write_bytes(data)
+        journal.remove()
+    if ordinary:
+        print(f"-> {output}")
+    return summary
+
+
+def _translated(
+    translator: Translator, documents: Sequence[Sequence[str]], journal: Journal, history: Pairs
+) -> Iterator[Translated]:
+    """The segments of all documents in order; those of the journal first, new ones as they are ready."""
+    ready: list[list[Translated]] = [list(journal.known.get(number, ())) for number in range(len(documents))]
+    with bar("translating", sum(map(len, documents))) as advance:
+        advance(sum(map(len, ready)))
+        events = translator.segments(documents, journal.known, history=history)
+        for number, document in enumerate(documents):
+            for index in range(len(document)):
+                while len(ready[number]) <= index:
+                    event = next(events)
+                    journal.note(event.document, event.translated)
+                    ready[event.document].append(event.translated)
+                    advance(1)
+                yield ready[number][index]
+
+
+def _summarised(file: ParsedFile, segments: Iterator[Translated], summary: FileSummary) -> Iterator[Translated]:
+    for segment, translated in zip(file.segments, segments, strict=True):
+        if translated.capped:
+            summary.capped.append(segment.line)
+        summary.misaligned += translated.misaligned
+        yield translated
+
+
+def report_problems(translator: Translator, file: ParsedFile) -> None:
+    """Say on stderr which lines hold text that the model can do little with."""
+    refused, copied, unknown = set[int](), set[int](), dict[int, list[str]]()
+    for segment in file.segments:
+        if why_refused(segment.text):
+            refused.add(segment.line)
+        split = translator.passthrough(segment.text)
+        if split.whole and split.is_copied:
+            copied.add(segment.line)
+        strange = _unknown(translator, split)
+        if strange:
+            unknown.setdefault(segment.line, []).extend(strange)
+    if refused:
+        report(
+            f"{len(refused)} line(s) hold control characters or reserved symbols, which no model was trained on: "
+            f"{listed(refused)}"
+        )
+    if copied:
+        report(f"{len(copied)} line(s) have segments that the model cannot read, which are copied: {listed(copied)}")
+    if unknown:
+        characters = list(dict.fromkeys(character for line in unknown.values() for character in line))
+        some = " ".join(characters[:10]) + (" …" if len(characters) > 10 else "")
+        report(
+            f"{len(unknown)} line(s) hold characters inside a sentence that the model hardly knows ({some}); check: "
+            f"{listed(unknown)}"
+        )
+
+
+def report_summary(summary: FileSummary) -> None:
+    if summary.capped:
+        report(
+            f"{len(summary.capped)} segment(s) reached the length limit and may be incomplete: line(s) "
+            f"{listed(dict.fromkeys(summary.capped))}"
+        )
+    if summary.misaligned:
+        report(f"{summary.misaligned} block(s) produced a different number of sentences than the source")
+
+
+def listed(lines: Iterable[int]) -> str:
+    numbers = sorted(lines)
+    return ", ".join(map(str, numbers[:20])) + (" …" if len(numbers) > 20 else "")
+
+
+def _unknown(translator: Translator, segment: Passthrough) -> list[str]:
+    return [character for character in segment.text if character not in translator.tokenizer.characters]

@@ -1,0 +1,79 @@
+"""Searches with one model: several requests at once, in halves if memory is short, with CUDA graphs if they pay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from fenster.decode.config import DecodeConfig
+from fenster.decode.search.beam import begin, run_steps
+from fenster.decode.search.constraints import ConstraintTensors
+from fenster.decode.search.cuda_graph import StepGraphs, graphs_pay_off
+from fenster.decode.search.hypotheses import Hypothesis, HypothesisLog
+from fenster.decode.search.request import SearchInputs, SearchRequest
+from fenster.errors import FensterError
+from fenster.model.ops.device import out_of_memory
+from fenster.model.ops.precision import matmul_precision
+from fenster.model.transformer import Transformer
+
+
+class Searcher:
+    """A model and the settings of its searches."""
+
+    def __init__(self, model: Transformer, config: DecodeConfig) -> None:
+        self.model, self.config = model, config
+        self._most_at_once: int | None = None
+        """Requests that fit into memory together, if more did not."""
+        self._graphs: StepGraphs | None = None
+
+    def search(self, requests: Sequence[SearchRequest]) -> list[list[Hypothesis]]:
+        """The best hypotheses of each request, best first, at most `beam`. Requests that do not fit into memory
+        together are searched in halves, and so are later ones: what a search finds does not depend on its company,
+        but for rounding on a GPU."""
+        size = self._most_at_once or max(1, len(requests))
+        waiting = [requests[first : first + size] for first in range(0, len(requests), size)][
+            ::-1
+        ]  # the next one last
+        results: list[list[Hypothesis]] = []
+        while waiting:
+            batch = waiting.pop()
+            try:
+                results += self._search(batch)
+                continue
+            except RuntimeError as error:
+                if not out_of_memory(error):
+                    raise
+                if len(batch) == 1:
+                    raise FensterError(
+                        f"out of memory in a single search, over a source of {batch[0].tokens:,} tokens",
+                        fix="lower --beam, give less context (--context), or use another --device",
+                    ) from error
+            # Here, where the error and what it held are gone.
+            self._graphs = None
+            torch.cuda.empty_cache()
+            self._most_at_once = half = (len(batch) + 1) // 2
+            waiting += [batch[half:], batch[:half]]
+        return results
+
+    def _search(self, requests: Sequence[SearchRequest]) -> list[list[Hypothesis]]:
+        model, config = self.model, self.config
+        inputs = SearchInputs.of(requests, model.device)
+        alignment = None if config.alignment is None else model.alignment(config.alignment)
+        with torch.inference_mode(), matmul_precision(config.precision, model.device):
+            memory = model.encode(inputs.source_ids, inputs.source)
+            hidden, decoder = model.prefill(
+                inputs.prefix_ids, inputs.target, memory, inputs.source, alignment, config.focus
+            )
+            limits = [request.constraints for request in requests]
+            constraints = ConstraintTensors.of(limits, decoder.alignment_state.sentence)
+            log = HypothesisLog(len(requests), config.beam, config.normalisation)
+            state, output = begin(model, hidden, decoder, constraints, config.beam)
+            if log.record(output):
+                steps = max(limit.max_steps for limit in limits)
+                if graphs_pay_off(state, model, config.beam, steps):
+                    self._graphs = self._graphs or StepGraphs()
+                    self._graphs.run_steps(model, state, log, config.beam)
+                else:
+                    run_steps(model, state, log, config.beam)
+        return log.n_best()

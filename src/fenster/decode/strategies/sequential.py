@@ -1,0 +1,142 @@
+"""Sequential decoding (SD): sentence by sentence, with the translations so far as a given prefix.
+
+The source stops at the current sentence and is encoded again for each, as the paper does. If a variant's receptive
+field is limited, only the end of the document is needed: sentences out of its reach are left out, which changes no
+number and makes the cost of a sentence, and the caches, independent of its position in the document.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from fenster.data.context import estimated_lengths
+from fenster.data.tokenizer import Ids
+from fenster.decode.search import Hypothesis, LengthConstraints, SearchRequest
+from fenster.decode.strategies.base import SentenceResult, Session, SourceDocument, Strategy, without_symbols
+
+
+@dataclass
+class Prefix:
+    """A document being translated: its source, and the translations so far."""
+
+    source: list[Ids]
+    target: list[Ids] = field(default_factory=list)
+    source_starts: list[int] = field(default_factory=lambda: [0])
+    """Tokens before each sentence, end symbols included; of translated ones and the next."""
+    target_starts: list[int] = field(default_factory=lambda: [0])
+
+    @property
+    def next(self) -> int:
+        """The sentence to be translated."""
+        return len(self.target)
+
+    def add(self, translation: Ids) -> None:
+        self.source_starts.append(self.source_starts[-1] + len(self.source[self.next]) + 1)
+        self.target_starts.append(self.target_starts[-1] + len(translation) + 1)
+        self.target.append(translation)
+
+
+class SequentialStrategy(Strategy):
+    name = "sequential"
+    uses_history = True
+    settings = ("context", "lookahead")
+
+    def begin(self, document: SourceDocument) -> SequentialSession:
+        return SequentialSession(self, document)
+
+    @property
+    def preceding(self) -> int | Literal["part", "document"]:
+        """How much context is given before a sentence, as the settings and the model's training say."""
+        if self.config.context != "auto":
+            return self.config.context
+        if self.context.preceding is not None and self.context.overlapping:
+            return self.context.preceding
+        return "document" if self.model.config.positions == "relative" else "part"
+
+    def request(
+        self, prefix: Prefix, *, first: int, bod: bool, lookahead: int = 0, whole: bool = False
+    ) -> SearchRequest:
+        """The search for the next sentence, with context from sentence `first` on. `whole` leaves nothing out."""
+        number = prefix.next
+        shift = 2 if bod else 0  # `<bod> <sep>` before the first sentence, on both sides
+        start = first if whole else max(first, self._oldest_needed(prefix, first, shift))
+        end = min(len(prefix.source), number + 1 + lookahead)
+        limits = LengthConstraints((self.max_tokens(prefix.source[number]),), min_tokens=1, stop_at_separator=True)
+        before = shift if start > first else 0
+        return SearchRequest(
+            prefix.source[start:end],
+            prefix.target[start:number],
+            limits,
+            bod=bod and start == first,
+            source_offset=prefix.source_starts[start] - prefix.source_starts[first] + before,
+            target_offset=prefix.target_starts[start] - prefix.target_starts[first] + before,
+        )
+
+    def _oldest_needed(self, prefix: Prefix, first: int, shift: int) -> int:
+        """The first sentence that the next one can depend on, if the context begins with sentence `first`, `shift`
+        tokens after the position that alignments count from."""
+        config = self.model.config
+        field = self.model.variant.receptive_field(config.encoder_layers, config.decoder_layers)
+        if field is None:
+            return 0
+        name = self.config.alignment
+        alignment = self.model.decoding_alignment() if name is None else self.model.alignment(name)
+        sources, targets = prefix.source_starts, prefix.target_starts
+        source_origin, target_origin = sources[first] - shift, targets[first] - shift
+        here = targets[-1]
+        # The earliest token whose cross-attention is needed, and the earliest source token that it can look at: where
+        # its alignment says, but within the source, which ends with the current sentence.
+        earliest = max(target_origin, here - field.cross)
+        sentence = min(max(first, _at_or_before(targets, earliest)), prefix.next)
+        center = alignment.lowest(earliest - target_origin, sources[sentence] - source_origin) + source_origin
+        center = min(center, sources[-1] + len(prefix.source[prefix.next]))
+        oldest_source, oldest_target = center - field.source, here - field.target
+        return max(0, min(_at_or_before(sources, oldest_source), _at_or_before(targets, oldest_target)))
+
+
+class SequentialSession(Session):
+    def __init__(self, strategy: SequentialStrategy, document: SourceDocument) -> None:
+        self._strategy, self._gold = strategy, document.gold
+        self._given = len(document.history)
+        self._prefix = Prefix([*(source for source, _ in document.history), *document.source])
+        for _, translation in document.history:
+            self._prefix.add(translation)
+        for number, translation in enumerate(document.done):
+            self._prefix.add(translation if self._gold is None else self._gold[number])
+        self._parts: list[int] | None = None
+        self._busy = False
+
+    def requests(self, room: int) -> list[SearchRequest]:
+        if self._busy or not room or self._prefix.next == len(self._prefix.source):
+            return []
+        self._busy = True
+        strategy, number = self._strategy, self._prefix.next
+        first = self._first(number)
+        bod = strategy.context.starts_with_bod(first, number - first)
+        return [strategy.request(self._prefix, first=first, bod=bod, lookahead=strategy.config.lookahead)]
+
+    def _first(self, number: int) -> int:
+        """The first sentence of the context of sentence `number`."""
+        preceding = self._strategy.preceding
+        if isinstance(preceding, int):
+            return max(0, number - preceding)
+        if preceding == "document":
+            return 0
+        if self._parts is None:
+            lengths = estimated_lengths(self._prefix.source, self._strategy.model.ratio)
+            self._parts = [span.begin for span in self._strategy.context.blocks(lengths)]
+        return self._parts[bisect_right(self._parts, number) - 1]
+
+    def take(self, hypotheses: Sequence[Hypothesis]) -> list[SentenceResult]:
+        number = self._prefix.next - self._given
+        self._prefix.add(without_symbols(hypotheses[0]) if self._gold is None else self._gold[number])
+        self._busy = False
+        return [SentenceResult(number, hypotheses)]
+
+
+def _at_or_before(starts: Sequence[int], position: int) -> int:
+    """The last sentence that starts at or before a position; -1 if none does."""
+    return bisect_right(starts, position) - 1

@@ -1,0 +1,69 @@
+"""What was evaluated: a system, as far as it is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from fenster.config import Config
+
+if TYPE_CHECKING:
+    from fenster.decode.config import DecodeConfig
+    from fenster.model.model_folder import LoadedModel
+
+_TRAINING = ("update", "valid_perplexity", "pairs", "target_tokens")  # what results say of a model's training
+
+
+class System(Config):
+    """Who translated, as far as it is known."""
+
+    name: str
+    attention: str | None = None
+    label: str | None = None
+    """What tables call systems with that attention."""
+    context: str | None = None
+    """As the paper's tables name it: 0 sent., 2 sent., 1000 tok."""
+    positions: str | None = None
+    alignment: str | None = None
+    """Of windows, in decoding."""
+    window: int | None = None
+    focus: bool | None = None
+    """True if windows of cross-attention are restricted to the sentence being translated, in decoding."""
+    strategy: str | None = None
+    """sentence, full-segment or sequential."""
+    default_strategy: str | None = None
+    """The strategy that fits the system: what the paper reports."""
+    beam: int | None = None
+    precision: str | None = None
+    """Of matrix products on a GPU."""
+    int8: bool | None = None
+    training: dict[str, Any] = Field(default_factory=dict)
+
+    @classmethod
+    def of(cls, loaded: LoadedModel, config: DecodeConfig | None = None, strategy: str | None = None) -> System:
+        """A model and its way of decoding."""
+        description, model, variant = loaded.description, loaded.model, loaded.model.variant
+        alone = description.context.preceding == 0 and variant.window is None
+        has_windows = variant.decoding_alignment is not None
+        alignment = (config and config.alignment) or variant.decoding_alignment
+        focus = variant.focus if config is None or config.focus is None else config.focus
+        return cls(
+            name=description.system,
+            attention="sentence" if alone else description.model.attention.kind,
+            label="sentence-level" if alone else variant.label,
+            context=description.context.label,
+            positions=description.model.positions,
+            alignment=alignment or None,
+            window=variant.window,
+            strategy=strategy,
+            default_strategy="sentence" if alone else variant.default_strategy,
+            focus=focus if has_windows else None,
+            beam=config and config.beam,
+            precision=config.precision if config is not None and model.device.type == "cuda" else None,
+            int8=None if config is None else model.projection is not None,
+            training={key: description.training[key] for key in _TRAINING if key in description.training},
+        )
+
+    def renamed(self, name: str | None) -> System:
+        return self if name is None else self.model_copy(update={"name": name})

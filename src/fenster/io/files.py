@@ -1,0 +1,214 @@
+"""Reading and writing text files: plain, .gz or .xz, always UTF-8, errors with file and line.
+
+Reading streams. Writing is atomic: a temporary name beside the target, then a rename, so that a reader
+never sees half a file and an interrupted write leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import os
+import shutil
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, cast
+
+import psutil
+
+from fenster.errors import FensterError, InputError, writing
+
+TextLines = Iterable[tuple[int, str]]
+"""(line number from 1, text without its end) pairs."""
+
+STANDARD_INPUT = "standard input"
+_DECODE_ERRORS = (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error)
+
+
+def compression(path: Path) -> str:
+    """`.xz`, `.gz` or an empty string."""
+    suffix = path.suffix.lower()
+    return suffix if suffix in (".xz", ".gz") else ""
+
+
+def bare_suffix(path: Path) -> str:
+    """The suffix that tells the format, compression aside: `a.tsv.xz` -> `.tsv`."""
+    return (path.with_suffix("") if compression(path) else path).suffix.lower()
+
+
+class TextFiles:
+    """Opens text files for the readers and reports how far they are.
+
+    `on_bytes` is called with the number of (compressed) bytes consumed since the last call.
+    """
+
+    def __init__(self, on_bytes: Callable[[int], None] | None = None) -> None:
+        self._on_bytes = on_bytes
+
+    def lines(self, path: Path) -> Iterator[tuple[int, str]]:
+        """(line number from 1, line without its end) of every line; a BOM at the start is removed."""
+        return decoded_lines(self._stream(path), path)
+
+    def _stream(self, path: Path) -> Iterator[bytes]:
+        """Raw lines of a file, decompressed; a damaged container is an error that names the file."""
+        try:
+            with path.open("rb") as raw, _decompressed(raw, path) as stream:
+                # A pipe has no position, and needs no meter.
+                on_bytes, seen = self._on_bytes if raw.seekable() else None, 0
+                for count, line in enumerate(stream):
+                    if on_bytes is not None and count % 1024 == 0:
+                        on_bytes(raw.tell() - seen)
+                        seen = raw.tell()
+                    yield line
+                if on_bytes is not None:
+                    on_bytes(raw.tell() - seen)
+        except FileNotFoundError:
+            raise InputError("no such file", path=path, fix="check the path and the current folder") from None
+        except IsADirectoryError:
+            raise InputError("is a folder", path=path, expected="a file") from None
+        except PermissionError:
+            raise InputError("permission denied", path=path, fix="check its permissions") from None
+        except _DECODE_ERRORS as error:
+            kind = compression(path)
+            raise InputError(
+                f"damaged or truncated {kind} file ({error})",
+                path=path,
+                expected=f"a whole {kind} file",
+                fix=f"copy it again; test it with {'xz' if kind == '.xz' else 'gzip'} -t {path.name}",
+            ) from None
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror}", path=path, fix="check the path") from None
+
+
+def standard_input() -> Iterator[tuple[int, str]]:
+    """The lines of standard input, which is read to its end first."""
+    if sys.stdin is None:
+        raise InputError("there is no standard input", fix="name a file")
+    return decoded_lines(io.BytesIO(sys.stdin.buffer.read()), Path(STANDARD_INPUT))
+
+
+def decoded_lines(raw_lines: Iterable[bytes], path: Path) -> Iterator[tuple[int, str]]:
+    """(line number from 1, line without its end) of raw lines of UTF-8; a BOM at the start is removed."""
+    for number, raw in enumerate(raw_lines, start=1):
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"invalid UTF-8: byte 0x{raw[error.start]:02x} at byte {error.start + 1} of the line",
+                path=path,
+                line=number,
+                expected="text in UTF-8",
+                fix=f"convert it first, e.g. iconv -f latin1 -t utf-8 {path.name}",
+            ) from None
+        if number == 1 and text.startswith("\ufeff"):
+            text = text[1:]
+        text = text.rstrip("\r\n")
+        if "\r" in text:
+            raise InputError(
+                "a carriage return inside the line",
+                path=path,
+                line=number,
+                expected="lines that end in LF or CRLF",
+                fix=f"if they end in CR alone, convert them: tr '\\r' '\\n' < {path.name}",
+            )
+        yield number, text
+
+
+@contextmanager
+def _decompressed(raw: IO[bytes], path: Path) -> Iterator[io.BufferedReader]:
+    if compression(path) == ".xz":
+        with lzma.LZMAFile(raw) as xz:
+            yield io.BufferedReader(cast(io.RawIOBase, xz), 1 << 18)
+    elif compression(path) == ".gz":
+        with gzip.GzipFile(fileobj=raw) as gz:
+            yield io.BufferedReader(cast(io.RawIOBase, gz), 1 << 18)
+    else:
+        yield cast(io.BufferedReader, raw)
+
+
+def compressed(data: bytes, path: Path) -> bytes:
+    """What to write into `path`, so that reading it returns `data`."""
+    if compression(path) == ".xz":
+        return lzma.compress(data)
+    return gzip.compress(data, mtime=0) if compression(path) == ".gz" else data
+
+
+def check_not_input(output: Path | None, inputs: Iterable[Path | None]) -> None:
+    """Refuse to overwrite a file that is being read."""
+    for path in inputs:
+        if output is not None and path is not None and output.exists() and path.exists() and output.samefile(path):
+            raise FensterError("would overwrite an input file", path=output, fix="choose another output")
+
+
+@contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """A temporary path beside `path` that becomes `path` when the block succeeds, and is removed otherwise.
+
+    A link is followed; what is not a file (a pipe, a device) is written to directly.
+    """
+    with writing(path):
+        if not path.name:
+            raise FensterError("not a file name", path=path or ".", expected="the name of a file to write")
+        if path.is_dir():
+            raise FensterError("is a folder", path=path, expected="the name of a file to write")
+        if path.exists() and (not path.is_file() or path.absolute().is_relative_to("/dev")):
+            yield path
+            return
+        path = path.resolve()
+        temporary = path.with_name(f".{path.name}.partial-{os.getpid()}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            yield temporary
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_text(path: Path) -> Iterator[IO[str]]:
+    """Write text to `path` atomically, compressed if its suffix says so."""
+    with atomic_path(path) as temporary:
+        opened: IO[str]
+        if compression(path) == ".xz":
+            opened = lzma.open(temporary, "wt", encoding="utf-8", newline="\n")
+        elif compression(path) == ".gz":
+            opened = gzip.open(temporary, "wt", encoding="utf-8", newline="\n")
+        else:
+            opened = temporary.open("w", encoding="utf-8", newline="\n")
+        with opened as stream:
+            yield stream
+
+
+@contextmanager
+def atomic_folder(folder: Path) -> Iterator[Path]:
+    """A temporary folder that becomes `folder` when the block succeeds, and is removed otherwise.
+
+    An existing folder is replaced at the end. What a killed process left behind is removed first.
+    """
+    with writing(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        for stale in (*folder.parent.glob(f".{folder.name}.old-*"), *folder.parent.glob(f".{folder.name}.partial-*")):
+            pid = stale.name.rsplit("-", 1)[1]
+            if not (stale.is_dir() and pid.isdigit()) or (int(pid) != os.getpid() and psutil.pid_exists(int(pid))):
+                continue  # not ours to remove; in a container the killed process may well have had our process id
+            if ".old-" in stale.name and not folder.exists():
+                stale.rename(folder)  # killed between the two renames below
+            else:
+                shutil.rmtree(stale)
+        temporary = folder.with_name(f".{folder.name}.partial-{os.getpid()}")
+        temporary.mkdir()
+        try:
+            yield temporary
+            if folder.exists():
+                old = folder.with_name(f".{folder.name}.old-{os.getpid()}")
+                folder.rename(old)
+                temporary.rename(folder)
+                shutil.rmtree(old)
+            else:
+                temporary.rename(folder)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)

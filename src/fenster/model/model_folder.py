@@ -1,0 +1,206 @@
+"""A model folder: all that translation needs, and a card that says what it is. Safetensors and JSON, no pickle."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from pydantic import Field
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from fenster.config import Config, check
+from fenster.data.context import ContextConfig
+from fenster.data.tokenizer import Tokenizer
+from fenster.errors import InputError
+from fenster.io.files import atomic_folder
+from fenster.io.hashing import file_sha256
+from fenster.model.config import ModelConfig
+from fenster.model.int8_storage import dequantize_state, quantize_state
+from fenster.model.transformer import Transformer
+
+DEFAULT_MODEL = Path(__file__).parents[1] / "pretrained" / "en-de"
+"""The model that ships with the package."""
+FORMAT_VERSION = 2
+_CONFIG, _WEIGHTS, _TOKENIZER, _CARD = "model.json", "weights.safetensors", "tokenizer.model", "README.md"
+_MOST = 15_000_000  # bytes of an exported file, unless one matrix has more
+_PART = "weights-{}-of-{}.safetensors"
+
+
+class Description(Config):
+    """What the weights are and where they come from."""
+
+    format_version: int = FORMAT_VERSION
+    model: ModelConfig
+    vocab_size: int = Field(ge=1)
+    ratio: float = Field(gt=0, allow_inf_nan=False)
+    """Source over target tokens in training (train_ratio)."""
+    context: ContextConfig
+    """What the model was trained on; the default of decoding follows from it."""
+    system: str
+    licence: str | None = None
+    bits: Literal[8, 32] = 32
+    """Of each number in the files of weights."""
+    sha256: dict[str, str] = Field(default_factory=dict)
+    """Of each file of weights and the tokenizer; checked on load where they are given."""
+    training: dict[str, Any] = Field(default_factory=dict)
+    """Data, updates, perplexity, versions: for people, not for the program."""
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A loaded model folder."""
+
+    description: Description
+    model: Transformer
+    tokenizer: Tokenizer
+    folder: Path | None = None
+
+
+def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
+    """As safetensors that others may read too: the library itself writes for the owner only."""
+    save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, path)
+    path.chmod(0o644)
+
+
+def save_model(
+    folder: Path,
+    description: Description,
+    weights: dict[str, Tensor],
+    tokenizer: Tokenizer,
+    card: str,
+    *,
+    most: int | None = None,
+) -> None:
+    """Write a model folder; an existing one is replaced when the new one is complete. Files of weights are kept below
+    `most` bytes."""
+    with atomic_folder(folder) as temporary:
+        hashes = {}
+        for name, part in _files(weights, most):
+            write_tensors(temporary / name, part)
+            hashes[name] = file_sha256(temporary / name)
+        tokenizer.save(temporary / _TOKENIZER)
+        hashes[_TOKENIZER] = file_sha256(temporary / _TOKENIZER)
+        description = description.model_copy(update={"sha256": hashes})
+        text = json.dumps(description.model_dump(mode="json"), indent=1, ensure_ascii=False)
+        (temporary / _CONFIG).write_text(text + "\n", encoding="utf-8")
+        (temporary / _CARD).write_text(card, encoding="utf-8")
+
+
+def export_model(folder: Path, output: Path, card: str | None = None) -> int:
+    """Write a model folder in 8 bits, in files that any forge accepts; returns its size. `card` replaces its card."""
+    ours = (_CONFIG, _TOKENIZER, _CARD)
+    if output.exists() and not output.is_dir():
+        raise InputError("is a file", path=output, expected="the name of a folder to write")
+    if output.exists() and not all(p.name in ours or p.match("weights*.safetensors") for p in output.iterdir()):
+        raise InputError(
+            "holds files that are not a model, which would be lost", path=output, fix="choose a new folder"
+        )
+    loaded = load_model(folder)
+    description = loaded.description.model_copy(update={"bits": 8})
+    if card is None:
+        if not (folder / _CARD).is_file():
+            raise InputError("a model without a card", path=folder / _CARD, fix="write one, or give --card")
+        card = (folder / _CARD).read_text(encoding="utf-8")
+    save_model(output, description, quantize_state(loaded.model.state_dict()), loaded.tokenizer, card, most=_MOST)
+    return sum(path.stat().st_size for path in output.iterdir())
+
+
+def read_description(folder: Path) -> Description:
+    """What a model folder says about itself."""
+    path = folder / _CONFIG
+    try:
+        body = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(
+            f"no {_CONFIG}: not a model folder", path=folder, fix="give the `model` folder of a `fenster train` run"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read ({error})", path=path, expected="JSON that `fenster train` wrote") from None
+    version = body.get("format_version") if isinstance(body, dict) else None
+    if version not in (1, FORMAT_VERSION):
+        raise InputError(f"a model of format {version}", path=path, expected=f"format {FORMAT_VERSION}")
+    return check(_upgraded(body) if version == 1 else body, Description, path)
+
+
+def _upgraded(body: dict[str, Any]) -> dict[str, Any]:
+    """A description of format 1 (fenster 0.1) with the names of today."""
+    names = {"width": "d_model", "compute": "backend", "reach": "max_distance", "initial": "warm_start"}
+
+    def renamed(section: Any) -> Any:
+        return (
+            {names.get(key, key): value for key, value in section.items()} if isinstance(section, dict) else section
+        )
+
+    model = renamed(body.get("model"))
+    if isinstance(model, dict) and "attention" in model:
+        model["attention"] = renamed(model["attention"])
+    changed = {"model": model, "training": renamed(body.get("training", {})), "format_version": FORMAT_VERSION}
+    return {**body, **changed}
+
+
+def load_model(folder: Path, device: torch.device | str = "cpu") -> LoadedModel:
+    """The model in evaluation mode on `device`, with its tokenizer."""
+    description = read_description(folder)
+    tokenizer = Tokenizer.load(folder / _TOKENIZER)
+    if description.sha256.get(_TOKENIZER, tokenizer.sha256) != tokenizer.sha256:
+        raise InputError(
+            "not the model's tokenizer: checksum mismatch", path=folder / _TOKENIZER, fix="copy the folder again"
+        )
+    if len(tokenizer) != description.vocab_size:
+        raise InputError(
+            f"has {len(tokenizer)} pieces",
+            path=folder / _TOKENIZER,
+            expected=f"{description.vocab_size}, as in {_CONFIG}",
+        )
+    model = Transformer(description.model, description.vocab_size, description.ratio)
+    try:
+        model.load_state_dict(dequantize_state(_tensors(folder, description.sha256)))
+    except RuntimeError as error:
+        raise InputError(f"does not fit its {_CONFIG} ({error})", path=folder, fix="copy the folder again") from None
+    if not all(bool(x.isfinite().all()) for x in model.state_dict().values()):
+        raise InputError("some weights are NaN or infinite", path=folder, fix="train again with a lower optimizer.lr")
+    return LoadedModel(description, model.to(device).eval(), tokenizer, folder)
+
+
+def _files(weights: dict[str, Tensor], most: int | None) -> Iterator[tuple[str, dict[str, Tensor]]]:
+    """(file name, tensors): one file, or as many as it takes to keep each under `most` bytes."""
+    parts: list[dict[str, Tensor]] = [{}]
+    room = most or 0
+    for name, tensor in weights.items():
+        if most is not None and parts[-1] and room < tensor.nbytes:
+            parts.append({})
+            room = most
+        parts[-1][name] = tensor
+        room -= tensor.nbytes
+    if len(parts) == 1:
+        yield _WEIGHTS, parts[0]
+        return
+    for number, part in enumerate(parts, 1):
+        yield _PART.format(number, len(parts)), part
+
+
+def _tensors(folder: Path, hashes: dict[str, str]) -> dict[str, Tensor]:
+    found: dict[str, Tensor] = {}
+    for path in _parts(folder):
+        try:
+            if path.name in hashes and file_sha256(path) != hashes[path.name]:
+                raise InputError("checksum mismatch: the file is corrupted", path=path, fix="copy the folder again")
+            found |= load_file(path)
+        except (OSError, SafetensorError) as error:
+            raise InputError(f"cannot be loaded ({error})", path=path, fix="copy the folder again") from None
+    return found
+
+
+def _parts(folder: Path) -> list[Path]:
+    """The files of weights, those that should be there as well."""
+    first = next(iter(sorted(folder.glob("weights-1-of-*.safetensors"))), None)
+    count = "" if first is None else first.stem.rsplit("-", 1)[1]
+    if (folder / _WEIGHTS).exists() or not count.isdecimal():
+        return [folder / _WEIGHTS]
+    return [folder / _PART.format(number, count) for number in range(1, int(count) + 1)]

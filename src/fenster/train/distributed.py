@@ -1,0 +1,70 @@
+"""The processes of a run: one, or several under `torchrun`. Numbers that the host knows travel over gloo, so that
+asking for them never waits for a GPU."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+
+from fenster.errors import FensterError
+from fenster.model.ops.device import find_device
+
+
+@dataclass(frozen=True)
+class World:
+    rank: int
+    ranks: int
+    device: torch.device
+    _control: dist.ProcessGroup | None = None
+
+    @property
+    def main(self) -> bool:
+        """Whether this process writes files and talks."""
+        return self.rank == 0
+
+    def sum(self, *values: float) -> list[float]:
+        """Each value summed over all processes, exactly for token counts."""
+        if self._control is None:
+            return list(values)
+        tensor = torch.tensor(values, dtype=torch.float64)
+        dist.all_reduce(tensor, group=self._control)
+        return tensor.tolist()
+
+    def wait(self) -> None:
+        """Until all processes are here."""
+        if self._control is not None:
+            dist.barrier(group=self._control)
+
+
+@contextmanager
+def join(device: str) -> Iterator[World]:
+    """This process' place, from the environment that torchrun sets; alone without it."""
+    rank, ranks = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+    kind = find_device(device)
+    place = torch.device(kind)
+    if kind == "cuda":
+        local = int(os.environ.get("LOCAL_RANK", "0"))
+        if local >= torch.cuda.device_count():
+            raise FensterError(
+                f"process {local} of this machine has no GPU of its own",
+                expected=f"at most {torch.cuda.device_count()} processes a machine",
+                fix="lower --nproc-per-node",
+            )
+        place = torch.device("cuda", local)
+        torch.cuda.set_device(place)
+    if ranks == 1:
+        yield World(rank, ranks, place)
+        return
+    if kind == "cpu" and "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(max(1, torch.get_num_threads() // int(os.environ.get("LOCAL_WORLD_SIZE", ranks))))
+    dist.init_process_group("nccl" if kind == "cuda" else "gloo")
+    try:
+        control = dist.group.WORLD if kind == "cpu" else dist.new_group(backend="gloo")
+        yield World(rank, ranks, place, control)
+    finally:
+        dist.destroy_process_group()

@@ -1,0 +1,85 @@
+"""Model folders in 8 bits and in parts, and the model that ships."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+import fenster
+from fenster.cli import main
+from fenster.data.dataset import PreparedData
+from fenster.errors import InputError
+from fenster.model import model_folder as saving
+from fenster.model.int8_storage import dequantize_state, quantize_state
+from fenster.model.model_folder import DEFAULT_MODEL, export_model, load_model
+from tests.helpers.models import make_loaded, write_model
+
+
+def test_eight_bits_keep_each_row_s_scale() -> None:
+    torch.manual_seed(0)
+    weights = {
+        "a": torch.randn(6, 50) * torch.logspace(-3, 2, 6)[:, None],
+        "b": torch.randn(7),
+        "c": torch.zeros(2, 3),
+    }
+    small = quantize_state(weights)
+    assert small["a"].dtype == torch.int8 and small["b"] is weights["b"]
+    again = dequantize_state(small)
+    assert set(again) == set(weights)
+    error = (again["a"] - weights["a"]).abs().amax(1) / weights["a"].abs().amax(1)
+    assert float(error.max()) < 0.5 / 127 + 1e-6
+    assert torch.equal(again["c"], weights["c"]) and torch.equal(again["b"], weights["b"])
+
+
+def test_an_exported_model_is_the_model(
+    toy: PreparedData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = write_model(make_loaded(toy, "window", sharpness=1.0), tmp_path / "model")
+    monkeypatch.setattr(saving, "_MOST", 20_000)
+    main(["export", "-m", str(model), "-o", str(tmp_path / "small")])
+    parts = sorted(path.name for path in (tmp_path / "small").glob("weights*"))
+    assert len(parts) > 2 and parts[0] == f"weights-1-of-{len(parts)}.safetensors"
+    before, after = load_model(model), load_model(tmp_path / "small")
+    assert after.description.bits == 8
+    for name, weight in before.model.state_dict().items():
+        found = after.model.state_dict()[name]
+        assert float((found - weight).abs().max()) <= float(weight.abs().max()) / 100, name
+    (tmp_path / "small" / parts[1]).unlink()
+    with pytest.raises(InputError, match="cannot be loaded"):
+        load_model(tmp_path / "small")
+    capsys.readouterr()
+
+
+def test_export_writes_over_nothing_else(
+    toy: PreparedData, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = write_model(make_loaded(toy, "window"), tmp_path / "run" / "model")
+    (tmp_path / "run" / "log.jsonl").write_text("{}")
+    for output in (tmp_path / "run", model):
+        with pytest.raises(SystemExit):
+            main(["export", "-m", str(model), "-o", str(output)])
+        assert "overwrite itself" in capsys.readouterr().err
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("text")
+    with pytest.raises(InputError, match="holds files that are not a model"):
+        export_model(model, tmp_path / "mine")
+    assert (tmp_path / "mine" / "thesis.txt").exists()
+    for _ in range(2):  # over a model of its own it may
+        export_model(model, tmp_path / "small")
+
+
+def test_the_model_that_ships_translates() -> None:
+    """Small enough to ship, and good enough that plain sentences come out right."""
+    sizes = [path.stat().st_size for path in DEFAULT_MODEL.iterdir()]
+    assert sum(sizes) < 45e6 and max(sizes) < 16e6
+    assert not re.search(r"/(tmp|home|work|root)/", (DEFAULT_MODEL / "model.json").read_text()), (
+        "a folder of some machine"
+    )
+    translator = fenster.load(beam=4)
+    assert translator.model.projection is not None, "it runs in 8 bits on a CPU"
+    found = translator.translate(["Good morning, Mr Weber.", "", "I would like to thank you for your letter."]).texts
+    assert found[0] == "Guten Morgen, Herr Weber." and found[1] == ""
+    assert "danke" in found[2] and "Ihnen" in found[2] and "Brief" in found[2]

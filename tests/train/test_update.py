@@ -1,0 +1,104 @@
+"""The fast ways of the engine give the losses of the plain one."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from fenster.data.context import AdjacentContext, ContextConfig, DocumentContext, SentenceContext
+from fenster.data.dataset import PreparedData
+from fenster.data.examples import ExampleIndex
+from fenster.data.loader import Loader
+from fenster.data.sampler import BatchConfig, Sampler
+from fenster.errors import FensterError
+from fenster.model import Transformer
+from fenster.train.distributed import World
+from fenster.train.inputs import Inputs
+from fenster.train.update import Engine
+from tests.helpers.training import make
+
+SYSTEMS: dict[str, tuple[ContextConfig, dict[str, Any]]] = {
+    "sentence": (SentenceContext(), {"attention": {"kind": "full"}}),
+    "concat": (AdjacentContext(), {"attention": {"kind": "full"}}),
+    "lst": (DocumentContext(), {"attention": {"kind": "lst"}}),
+    "window": (DocumentContext(), {"attention": {"kind": "window", "window": 8}, "positions": "relative"}),
+}
+
+
+def losses(
+    toy: PreparedData,
+    settings: dict[str, Any],
+    system: str,
+    updates: int,
+    device: str,
+    dropout: float = 0.0,
+    **more: Any,
+) -> list[float]:
+    context, model_settings = SYSTEMS[system]
+    size: dict[str, Any] = {"encoder_layers": 2, "decoder_layers": 2, "d_model": 128, "ffn": 256, "heads": 2}
+    size |= {"dropout": dropout, "activation_dropout": dropout}
+    batch = {"tokens": 1024}
+    config = make(settings, context=context, model={**size, **model_settings}, batch=batch, device=device, **more)
+    torch.manual_seed(0)
+    model = Transformer(config.model, toy.manifest.vocab_size).to(device).train()
+    engine = Engine(model, config, World(0, 1, torch.device(device)))
+    sampler = Sampler(ExampleIndex.build(toy.split("train"), context), BatchConfig(**batch))
+    found = []
+    for number, step in zip(range(1, updates + 1), Loader(sampler).steps(), strict=False):
+        inputs = Inputs.of(step.batch, engine.pad_multiple)
+        engine.update(number, [inputs], inputs.tokens)
+        readings = engine.read()
+        found.append(readings.nll / readings.tokens)
+    return found
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA graphs need a GPU")
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_compiled_graphs_train_like_the_plain_model(toy: PreparedData, settings: dict[str, Any], system: str) -> None:
+    plain = losses(toy, settings, system, 40, "cuda", compile="off", graphs="off")
+    fast = losses(toy, settings, system, 40, "cuda", compile="on", graphs="on")
+    wide = losses(toy, settings, system, 40, "cuda", compile="off", graphs="off", precision="float32")
+    assert fast == pytest.approx(plain, rel=0.02)
+    assert fast == pytest.approx(wide, rel=0.02)
+    assert fast[-1] < 0.8 * fast[0]
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA graphs need a GPU")
+def test_computing_the_ffn_again_changes_no_number_in_a_graph(toy: PreparedData, settings: dict[str, Any]) -> None:
+    kept, again = (
+        losses(toy, settings, "window", 40, "cuda", dropout=0.3, graphs="on", compile="on", checkpointing=what)
+        for what in ("none", "ffn")
+    )
+    assert again == pytest.approx(kept, rel=0.01)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA graphs need a GPU")
+def test_dropout_differs_from_update_to_update_in_a_graph(toy: PreparedData, settings: dict[str, Any]) -> None:
+    """And does not depend on what ran before: the same seed and update give the same loss."""
+    settings = {**settings, "optimizer": {"lr": 1e-9}}
+    first, again = (losses(toy, settings, "window", 60, "cuda", dropout=0.3, graphs="on") for _ in range(2))
+    assert first == again
+    assert len(set(first)) == len(first)
+
+
+def test_padded_shapes_train_like_plain_ones(toy: PreparedData, settings: dict[str, Any]) -> None:
+    """What graphs need, tested where there is no GPU: the engine on padded inputs."""
+    plain = losses(toy, settings, "window", 6, "cpu")
+    unit = Engine.__init__
+
+    def padded(self: Engine, *args: Any) -> None:
+        unit(self, *args)
+        self.pad_multiple = 128
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Engine, "__init__", padded)
+        fixed = losses(toy, settings, "window", 6, "cpu")
+    assert fixed == pytest.approx(plain, rel=1e-5)
+    assert np.isfinite(fixed).all()
+
+
+def test_graphs_are_refused_where_they_cannot_be(toy: PreparedData, settings: dict[str, Any]) -> None:
+    with pytest.raises(FensterError, match="graphs: on needs one process on a GPU"):
+        losses(toy, settings, "window", 1, "cpu", graphs="on")
+    assert len(losses(toy, settings, "window", 1, "cpu", checkpointing="layers")) == 1
