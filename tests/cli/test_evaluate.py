@@ -304,7 +304,7 @@ def test_distance_attention_and_the_report(
     for wanted in ("Table 1", "Table 5", "Table 6", "Difference to sentence", "Documents side by side"):
         assert any(wanted in title for title in seen.titles), wanted
     assert seen.pictures >= 4 and not seen.outside and not seen.open
-    assert "class=formal" in page or "class=informal" in page
+    assert 'class="formal"' in page or 'class="informal"' in page
     markdown = (tmp_path / "report.md").read_text()
     assert "| sentence | 0 sent. |" in markdown
     for name in (part.split(")")[0] for part in markdown.split("](")[1:]):

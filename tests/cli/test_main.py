@@ -1,4 +1,5 @@
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from fenster.cli import app, main
 from fenster.data.corpora import read_corpus
 from fenster.data.dataset import PreparedData
 from fenster.data.prepare.config import PrepareConfig
+from fenster.decode.config import DecodeConfig
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
@@ -188,3 +190,60 @@ def test_gpu_benchmarks_say_that_they_need_one(capsys: pytest.CaptureFixture[str
     assert "there is no GPU here" in fails(capsys, "bench", "memory")
     assert "there is no GPU here" in fails(capsys, "bench", "attention", "--device", "cuda")
     assert "no system is called 'x'" in fails(capsys, "bench", "memory", "--systems", "x")
+
+
+def test_signal_handlers_are_restored(capsys: pytest.CaptureFixture[str]) -> None:
+    """A program that calls `main` can still be terminated afterwards."""
+    numbers = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+    before = [signal.getsignal(number) for number in numbers], sys.stdout.errors, sys.stderr.errors
+    main(["data", "formats"])
+    with pytest.raises(SystemExit):
+        main(["data", "stats", "/does/not/exist.tsv"])
+    assert ([signal.getsignal(number) for number in numbers], sys.stdout.errors, sys.stderr.errors) == before
+
+
+def test_options_of_decoding_are_those_of_its_config(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every setting is an option, so also the length penalty and the limits; a former name still works."""
+    with pytest.raises(SystemExit):
+        main(["translate", "/does/not/exist.txt", "--lanes", "7"])
+    assert "no such file" in capsys.readouterr().err
+    main(["translate", "--help"])
+    shown = capsys.readouterr().out
+    for name in DecodeConfig.model_fields:
+        assert f"--{name.replace('_', '-')}" in shown
+    assert "--lanes" not in shown
+    for option, value, told in (("--beam", "0", "beam: Input should be"), ("--context", "bla", "context")):
+        with pytest.raises(SystemExit) as ended:
+            main(["translate", "x.txt", option, value])
+        errors = capsys.readouterr().err
+        assert ended.value.code == 2 and told in errors and "pydantic" not in errors
+
+
+def test_shipped_configs_are_listed_and_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["configs"])
+    shown = capsys.readouterr().out
+    assert "europarl/window" in shown and "dialogue" in shown
+    main(["configs", "train/europarl/window"])
+    assert "kind: window" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["train", "none"])
+    assert "europarl/window" in capsys.readouterr().err
+
+
+def test_the_data_root_is_a_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for arguments, environment, folder in (
+        ([], None, "data/raw"),
+        ([], "elsewhere", "elsewhere"),
+        (["--data-root", "given"], "elsewhere", "given"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.delenv("FENSTER_DATA", raising=False)
+            if environment:
+                patch.setenv("FENSTER_DATA", environment)
+            with pytest.raises(SystemExit):
+                main(["prepare", "europarl", *arguments])
+        told = capsys.readouterr().err
+        assert f"{folder}/europarl/en-de.train-300k.tsv.xz: no such file" in told and "FENSTER_DATA" in told

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fenster.errors import ConfigError, InputError
-from fenster.evaluate.report.collect import collect, context_size
+from fenster.evaluate.report.collect import collect
 from fenster.evaluate.report.table import Table
 from fenster.evaluate.report.tables import tables
 from fenster.evaluate.result import Result, Score
@@ -137,7 +137,8 @@ def test_the_order_is_the_paper_s(tmp_path: Path) -> None:
         result(system, [1]).write(tmp_path / f"{number}.json")
     names = [each.result.system.name for each in collect([tmp_path]).results]
     assert names == ["theirs", "sentence", "concat 2 sent.", "window"]
-    assert context_size("2 sent.") < context_size("1000 tok.") < context_size("document")
+    sizes = [System(**WINDOW | {"context": name}).context_tokens for name in ("2 sent.", "1000 tok.", "document")]
+    assert sizes == [50, 1000, None]
 
 
 def test_systems_of_one_name_are_told_apart_by_their_settings(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from fenster.decode.translator import Translator
 from fenster.document import Document
 from fenster.errors import FensterError
 from fenster.model.model_folder import LoadedModel
-from fenster.model.quantize import Rows, quantized
+from fenster.model.ops.int8_linear import RowwiseInt8Linear
+from fenster.model.quantize import quantized
 from tests.helpers.models import make_loaded
 
 
@@ -52,8 +53,8 @@ def test_a_row_does_not_depend_on_its_company() -> None:
     torch.manual_seed(0)
     layer = nn.Linear(24, 10)
     x = torch.randn(6, 24) * torch.tensor([1e-4, 1, 30, 0, 1e3, 1])[:, None]
-    for lowest, inputs in ((-1, x), (0, x.relu())):
-        rows = Rows(layer, lowest)
+    for nonnegative, inputs in ((False, x), (True, x.relu())):
+        rows = RowwiseInt8Linear(layer, nonnegative)
         whole = rows(inputs)
         for n in range(6):
             assert torch.equal(rows(inputs[n : n + 1])[0], whole[n])
@@ -63,3 +64,14 @@ def test_a_row_does_not_depend_on_its_company() -> None:
     for fault in (torch.nan, torch.inf):
         with pytest.raises(FensterError, match="produced NaN"):
             rows(torch.full((2, 24), fault))
+
+
+def test_without_the_operations_it_computes_in_float32(
+    toy: PreparedData, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """PyTorch has announced to remove them."""
+    monkeypatch.setattr("fenster.model.quantize.int8_available", lambda: False)
+    loaded = make_loaded(toy, "window")
+    small = quantized(loaded.model)
+    assert small.projection is None and "translating in float32" in capsys.readouterr().err
+    assert all(torch.equal(a, b) for a, b in zip(small.parameters(), loaded.model.float().parameters(), strict=True))

@@ -53,7 +53,7 @@ def losses(
     return found
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA graphs need a GPU")
+@pytest.mark.gpu
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_compiled_graphs_train_like_the_plain_model(toy: PreparedData, settings: dict[str, Any], system: str) -> None:
     plain = losses(toy, settings, system, 40, "cuda", compile="off", graphs="off")
@@ -64,7 +64,7 @@ def test_compiled_graphs_train_like_the_plain_model(toy: PreparedData, settings:
     assert fast[-1] < 0.8 * fast[0]
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA graphs need a GPU")
+@pytest.mark.gpu
 def test_computing_the_ffn_again_changes_no_number_in_a_graph(toy: PreparedData, settings: dict[str, Any]) -> None:
     kept, again = (
         losses(toy, settings, "window", 40, "cuda", dropout=0.3, graphs="on", compile="on", checkpointing=what)
@@ -73,7 +73,7 @@ def test_computing_the_ffn_again_changes_no_number_in_a_graph(toy: PreparedData,
     assert again == pytest.approx(kept, rel=0.01)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA graphs need a GPU")
+@pytest.mark.gpu
 def test_dropout_differs_from_update_to_update_in_a_graph(toy: PreparedData, settings: dict[str, Any]) -> None:
     """And does not depend on what ran before: the same seed and update give the same loss."""
     settings = {**settings, "optimizer": {"lr": 1e-9}}

@@ -24,6 +24,7 @@ from fenster.bench.memory import own_memory
 from fenster.model.attention.backends import BACKENDS
 from fenster.model.attention.mask import AttentionMask, Relative
 from fenster.model.layout import Layout
+from fenster.model.ops.torch_private import reset_compiler
 
 MEMORY_LIMIT = {"cpu": 12 << 30, "cuda": 60 << 30}  # bytes a cell may be expected to take before it is left out
 WAYS = {
@@ -188,7 +189,7 @@ def measure(setting: Setting) -> Cell:
 def _measure_cuda(setting: Setting) -> Cell | None:
     from triton.testing import do_bench, do_bench_cudagraph
 
-    torch._dynamo.reset()
+    reset_compiler()
     torch.cuda.empty_cache()
     try:
         once = _build(setting)

@@ -24,6 +24,8 @@ from pydantic import Field
 from fenster.config import Config
 from fenster.data.tokenizer import Ids, Longs
 
+SENTENCE_TOKENS = 25  # what a sentence counts as, in tables and plots
+
 
 class Span(NamedTuple):
     """Sentences first … end - 1 of a document as one sequence; those before `begin` are context only."""
@@ -80,6 +82,11 @@ class BaseContext(Config, ABC):
     def label(self) -> str:
         """As the paper's tables name it: 0 sent., 2 sent., 1000 tok."""
 
+    @property
+    @abstractmethod
+    def tokens(self) -> float | None:
+        """The context in tokens, for order and plots; None if it is not limited."""
+
     @abstractmethod
     def describe(self) -> str:
         """For model cards."""
@@ -102,6 +109,10 @@ class SentenceContext(BaseContext):
     @property
     def label(self) -> str:
         return "0 sent."
+
+    @property
+    def tokens(self) -> float:
+        return 0.0
 
     def describe(self) -> str:
         return "single sentences"
@@ -135,6 +146,10 @@ class AdjacentContext(BaseContext):
     def label(self) -> str:
         return f"{self.k} sent."
 
+    @property
+    def tokens(self) -> float:
+        return float(SENTENCE_TOKENS * self.k)
+
     def describe(self) -> str:
         return f"each sentence after its {self.k} predecessors"
 
@@ -164,6 +179,10 @@ class DocumentContext(BaseContext):
     @property
     def label(self) -> str:
         return f"{self.limit} tok." if self.limit else "document"
+
+    @property
+    def tokens(self) -> float | None:
+        return None if self.limit is None else float(self.limit)
 
     def describe(self) -> str:
         return "whole documents" + (f" in parts of at most {self.limit} target tokens" if self.limit else "")

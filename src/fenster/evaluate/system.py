@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from fenster.config import Config
+from fenster.data.context import SENTENCE_TOKENS
 
 if TYPE_CHECKING:
     from fenster.decode.config import DecodeConfig
     from fenster.model.model_folder import LoadedModel
 
+# How results of fenster 0.1 name attention: (label, default strategy).
+_FORMER = {
+    "sentence": ("sentence-level", "sentence"),
+    "full": ("concat", "full-segment"),
+    "lst": ("LST", "full-segment"),
+    "window": ("window", "sequential"),
+}
 _TRAINING = ("update", "valid_perplexity", "pairs", "target_tokens")  # what results say of a model's training
 
 
@@ -24,6 +32,8 @@ class System(Config):
     """What tables call systems with that attention."""
     context: str | None = None
     """As the paper's tables name it: 0 sent., 2 sent., 1000 tok."""
+    context_tokens: float | None = None
+    """The same as a number of tokens, a sentence being 25; None if it is not limited."""
     positions: str | None = None
     alignment: str | None = None
     """Of windows, in decoding."""
@@ -40,6 +50,17 @@ class System(Config):
     int8: bool | None = None
     training: dict[str, Any] = Field(default_factory=dict)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _complete(cls, value: Any) -> Any:
+        """Results of fenster 0.1 lack what follows from their attention and context."""
+        if not isinstance(value, dict) or "label" in value or value.get("attention") not in _FORMER:
+            return value
+        label, strategy = _FORMER[value["attention"]]
+        number, _, unit = str(value.get("context", "")).partition(" ")
+        tokens = float(number) * (SENTENCE_TOKENS if unit.startswith("sent") else 1) if number.isdecimal() else None
+        return {"label": label, "default_strategy": strategy, "context_tokens": tokens, **value}
+
     @classmethod
     def of(cls, loaded: LoadedModel, config: DecodeConfig | None = None, strategy: str | None = None) -> System:
         """A model and its way of decoding."""
@@ -53,6 +74,7 @@ class System(Config):
             attention="sentence" if alone else description.model.attention.kind,
             label="sentence-level" if alone else variant.label,
             context=description.context.label,
+            context_tokens=description.context.tokens,
             positions=description.model.positions,
             alignment=alignment or None,
             window=variant.window,

@@ -54,34 +54,40 @@ class TextFiles:
         return decoded_lines(self._stream(path), path)
 
     def _stream(self, path: Path) -> Iterator[bytes]:
-        """Raw lines of a file, decompressed; a damaged container is an error that names the file."""
-        try:
-            with path.open("rb") as raw, _decompressed(raw, path) as stream:
-                # A pipe has no position, and needs no meter.
-                on_bytes, seen = self._on_bytes if raw.seekable() else None, 0
-                for count, line in enumerate(stream):
-                    if on_bytes is not None and count % 1024 == 0:
-                        on_bytes(raw.tell() - seen)
-                        seen = raw.tell()
-                    yield line
-                if on_bytes is not None:
+        """Raw lines of a file, decompressed."""
+        with _readable(path), path.open("rb") as raw, _decompressed(raw, path) as stream:
+            # A pipe has no position, and needs no meter.
+            on_bytes, seen = self._on_bytes if raw.seekable() else None, 0
+            for count, line in enumerate(stream):
+                if on_bytes is not None and count % 1024 == 0:
                     on_bytes(raw.tell() - seen)
-        except FileNotFoundError:
-            raise InputError("no such file", path=path, fix="check the path and the current folder") from None
-        except IsADirectoryError:
-            raise InputError("is a folder", path=path, expected="a file") from None
-        except PermissionError:
-            raise InputError("permission denied", path=path, fix="check its permissions") from None
-        except _DECODE_ERRORS as error:
-            kind = compression(path)
-            raise InputError(
-                f"damaged or truncated {kind} file ({error})",
-                path=path,
-                expected=f"a whole {kind} file",
-                fix=f"copy it again; test it with {'xz' if kind == '.xz' else 'gzip'} -t {path.name}",
-            ) from None
-        except OSError as error:
-            raise InputError(f"cannot be read: {error.strerror}", path=path, fix="check the path") from None
+                    seen = raw.tell()
+                yield line
+            if on_bytes is not None:
+                on_bytes(raw.tell() - seen)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Operating-system errors and damaged containers become errors that name the file."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise InputError("no such file", path=path, fix="check the path and the current folder") from None
+    except IsADirectoryError:
+        raise InputError("is a folder", path=path, expected="a file") from None
+    except PermissionError:
+        raise InputError("permission denied", path=path, fix="check its permissions") from None
+    except _DECODE_ERRORS as error:
+        kind = compression(path)
+        raise InputError(
+            f"damaged or truncated {kind} file ({error})",
+            path=path,
+            expected=f"a whole {kind} file",
+            fix=f"copy it again; test it with {'xz' if kind == '.xz' else 'gzip'} -t {path.name}",
+        ) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=path, fix="check the path") from None
 
 
 def standard_input() -> Iterator[tuple[int, str]]:

@@ -44,6 +44,8 @@ class FeedForward(nn.Module):
     """With `checkpointing` its inside, four times as wide as the model, is computed again in the backward pass."""
 
     checkpointing = False
+    nonnegative_inputs = ("down",)
+    """Its layers whose inputs come out of the ReLU, for `quantize`."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()

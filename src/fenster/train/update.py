@@ -21,6 +21,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from fenster.errors import FensterError
 from fenster.model.loss import Loss, chunk_loss, smoothed_loss
+from fenster.model.ops.torch_private import lerp_all_, scaled_step
 from fenster.model.transformer import Transformer
 from fenster.train.config import Switch, TrainConfig
 from fenster.train.distributed import World
@@ -186,17 +187,15 @@ class Engine:
         norm = torch.nn.utils.get_total_norm(gradients, foreach=True).mul_(mean)
         good = torch.isfinite(norm)
         shrink = 1.0 if settings.clip is None else (settings.clip / (norm + 1e-6)).clamp(max=1)
-        # Adam divides gradients by `grad_scale` and does nothing where `found_inf` is 1: what GradScaler uses.
         scale = torch.where(good, shrink * mean, 1).reciprocal().float()
-        self.optimizer.grad_scale, self.optimizer.found_inf = scale, (~good).float()  # type: ignore[attr-defined]
         for group in self.optimizer.param_groups:
             group["lr"] = self.lr(number)
-        self.optimizer.step()
+        scaled_step(self.optimizer, scale, (~good).float())
         self.optimizer.zero_grad(set_to_none=not self._graphs)  # graphs add to gradients where they lie
         if self.ema is not None:
             decay = self._config.average.ema
             assert decay is not None
-            torch._foreach_lerp_(list(self.ema.values()), [p.detach() for p in self.parameters.values()], 1 - decay)
+            lerp_all_([*self.ema.values()], [p.detach() for p in self.parameters.values()], 1 - decay)
         self._count(good, norm, tokens)
 
     def _count(self, good: Tensor, norm: Tensor, tokens: int) -> None:

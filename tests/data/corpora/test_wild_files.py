@@ -153,7 +153,7 @@ def test_contrapro_context_may_be_one_string(tmp_path: Path) -> None:
 def test_contrapro_of_other_types_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
     record = {"src segment": "It.", "ref segment": "Er.", "errors": [], **change}
     (tmp_path / "c.json").write_text(json.dumps([record]))
-    with pytest.raises(InputError, match=r"c\.json:1: item 1"):
+    with pytest.raises(InputError, match=r"c\.json: item 1"):
         list(read_items(tmp_path / "c.json", TextFiles()))
 
 

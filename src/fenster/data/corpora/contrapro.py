@@ -101,20 +101,19 @@ def read_items(
             path=path,
             fix="give the documents folder, or a right context of 0",
         )
-    for number, (line, record) in enumerate(_objects(path, files), start=1):
-        yield _item(record, path, line, number, documents, left, right)
+    for number, record in enumerate(_records(path, files), start=1):
+        yield _item(record, path, number, documents, left, right)
 
 
 def _item(
     record: dict[str, Any],
     path: Path,
-    line: int,
     number: int,
     documents: Documents | None,
     left: int,
     right: int,
 ) -> ContrastiveItem:
-    fields = _Fields(record, path, line, number)
+    fields = _Fields(record, path, number)
     contrastive = fields.contrastive()
     segments = [fields.text("src segment"), fields.text("ref segment")]
     name = str(record.get("document id") or number)
@@ -123,7 +122,6 @@ def _item(
             raise InputError(
                 f"item {number} has no 'document id' and 'segment id' to look its context up by",
                 path=path,
-                line=line,
                 fix="leave the documents folder out to use the context inside the file",
             )
         before, after = documents.around(name, fields.number("segment id"), left, right)
@@ -134,7 +132,6 @@ def _item(
             raise InputError(
                 f"item {number} has {len(sides[0])} segments of 'src context' and {len(sides[1])} of 'ref context'",
                 path=path,
-                line=line,
                 expected="as many on both sides",
             )
         before, after = [side[len(side) - kept :] for side in sides], [[], []]
@@ -143,7 +140,7 @@ def _item(
         [*map(Segment, before[i]), Segment(segments[i], segment_id), *map(Segment, after[i])] for i in (0, 1)
     )
     return ContrastiveItem(
-        parallel_document(name, source, target, path=path, lines=[line] * len(source)),
+        parallel_document(name, source, target, path=path, lines=()),
         len(before[0]),
         contrastive,
         record,
@@ -156,12 +153,11 @@ class _Fields:
 
     record: Mapping[str, Any]
     path: Path
-    line: int
     item: int
 
     def fail(self, key: str, value: object, expected: str) -> InputError:
         what = f"item {self.item}: {key!r} is {str(value)[:60]!r}"
-        return InputError(what, path=self.path, line=self.line, expected=expected, fix="see ContraPro's JSON")
+        return InputError(what, path=self.path, expected=expected, fix="see ContraPro's JSON")
 
     def text(self, key: str) -> str:
         value = self.record.get(key)
@@ -204,44 +200,20 @@ def read_contrapro(paths: Sequence[Path], files: TextFiles) -> Iterator[Parallel
         yield item.document
 
 
-def _objects(path: Path, files: TextFiles) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line it begins at, object) for the objects of a JSON list, without holding the whole list."""
-    decoder = json.JSONDecoder()
-    buffer, begin, opened, closed, number = "", 1, False, False, 0
-    for number, line in files.lines(path):
-        if not buffer:
-            begin = number
-        buffer += line + "\n"
-        # Decode only where an object can end, so that a long one is not tried anew at each of its lines.
-        if not line.rstrip().endswith(("}", ",", "]", "[")):
-            continue
-        at = 0
-        while True:
-            while at < len(buffer) and buffer[at] in " \t\r\n,":
-                at += 1
-            if at == len(buffer):
-                break
-            if buffer[at] == ("]" if opened else "["):
-                closed, opened, at = opened, not opened, at + 1
-                continue
-            try:
-                record, at = decoder.raw_decode(buffer, at)
-            except RecursionError:
-                raise InputError("nested too deeply", path=path, line=begin, expected="[{…}, {…}, …]") from None
-            except ValueError:
-                break
-            if not opened or not isinstance(record, dict):
-                raise InputError("not a list of objects", path=path, line=begin, expected="[{…}, {…}, …]")
-            yield begin, record
-            begin = number
-        buffer = buffer[at:]
-    if buffer.strip() or not closed:
-        raise InputError(
-            "not a whole JSON list",
-            path=path,
-            line=begin if buffer.strip() else number,
-            expected="[{…}, {…}, …]",
-        )
+def _records(path: Path, files: TextFiles) -> list[dict[str, Any]]:
+    """The objects of a JSON list. Not streamed: such sets are small, and fast streaming parsers replace half a
+    surrogate pair by another character instead of refusing it."""
+    expected = "[{…}, {…}, …]"
+    text = "\n".join(line for _, line in files.lines(path))
+    try:
+        records = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"not JSON: {error.msg}", path=path, line=error.lineno, expected=expected) from None
+    except RecursionError:
+        raise InputError("nested too deeply", path=path, expected=expected) from None
+    if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
+        raise InputError("not a list of objects", path=path, expected=expected)
+    return records
 
 
 CONTRAPRO = Format(

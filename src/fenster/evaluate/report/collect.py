@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +10,7 @@ from pathlib import Path
 from fenster.errors import InputError
 from fenster.evaluate.result import Kind, Result
 
-_ATTENTION = ("sentence", "full", "lst", "window")
 _SETTINGS = ("context", "positions", "alignment", "window", "focus", "beam", "precision", "int8")
-_NAMES = {"sentence": "sentence-level", "full": "concat", "lst": "LST", "window": "window"}
 
 
 @dataclass(frozen=True)
@@ -98,18 +97,13 @@ def _who(result: Result) -> tuple[str, ...]:
     return result.kind, result.test, result.variant, result.system.name, result.system.strategy or ""
 
 
-def _rank(result: Result) -> tuple[int, float, str, str]:
+def _rank(result: Result) -> tuple[int, int, float, str, str]:
+    """Systems of others first, then sentence-level ones, then by window and size of context."""
     system = result.system
-    kind = _ATTENTION.index(system.attention) if system.attention in _ATTENTION else -1
-    return kind, context_size(system.context), system.name, system.strategy or ""
-
-
-def context_size(context: str | None) -> float:
-    """For order and plots: sentences count as 25 tokens."""
-    number, _, unit = (context or "").partition(" ")
-    if not number.isdecimal():
-        return float("inf") if context else -1.0
-    return float(number) * (25 if unit.startswith("sent") else 1)
+    size = math.inf if system.context_tokens is None else system.context_tokens
+    windows = 0 if system.window is None else 1
+    kind = 0 if system.attention is None else 1 if system.default_strategy == "sentence" else 2
+    return kind, windows, size, system.name, system.strategy or ""
 
 
 def item_sets(found: Collection) -> list[str]:
@@ -125,19 +119,24 @@ def amount(variant: str) -> tuple[bool, str]:
 def label(result: Result) -> str:
     """A system as tables name it."""
     system = result.system
-    if system.attention is None:
-        return system.name
-    plain = f"{_NAMES.get(system.attention, system.attention)}"
-    return system.name if system.name not in ("", plain) else plain
+    return system.name or system.label or system.attention or ""
 
 
 def main_strategy(results: Iterable[Placed]) -> list[Placed]:
-    """For each system the search that the paper reports: sequential for windows, full-segment for the others."""
+    """For each system the search that fits it, which is what the paper reports."""
     chosen: dict[tuple[str, ...], Placed] = {}
-    for each in results:
-        system = each.result.system
-        wanted = {"window": "sequential", "sentence": "sentence"}.get(system.attention or "", "full-segment")
-        key = (each.result.test, each.result.system.name, each.result.variant)
-        if key not in chosen or system.strategy == wanted:
-            chosen[key] = each
+    for placed in results:
+        system = placed.result.system
+        key = (placed.result.test, system.name, placed.result.variant)
+        if key not in chosen or system.strategy == system.default_strategy:
+            chosen[key] = placed
     return list(chosen.values())
+
+
+def contrastive_sets(collection: Collection) -> list[str]:
+    """Names of the contrastive test sets."""
+    return list(dict.fromkeys(placed.result.test for placed in collection.of("contrastive")))
+
+
+def system_names(results: Iterable[Placed]) -> list[str]:
+    return list(dict.fromkeys(placed.result.system.name for placed in results))

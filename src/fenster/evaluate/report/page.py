@@ -1,4 +1,4 @@
-"""A report as one self-contained HTML page, and the same as Markdown with pictures beside it."""
+"""A report as one self-contained HTML page, and the same as Markdown with plots beside it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import base64
 import io
 import re
 from collections.abc import Callable, Sequence
-from html import escape
+from dataclasses import dataclass
 from pathlib import Path
+
+import jinja2
 
 from fenster import __version__
 from fenster.evaluate.report.collect import Collection
@@ -17,27 +19,36 @@ from fenster.evaluate.report.table import Table
 from fenster.evaluate.report.tables import tables
 from fenster.io.files import atomic_path, atomic_text
 
-_STYLE = """
-:root { color-scheme: light dark; --line: #8884; --formal: #1a62c4; --informal: #c2570c; }
-@media (prefers-color-scheme: dark) { :root { --formal: #7db4ff; --informal: #ffa45c; } }
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
-th, td { border-bottom: 1px solid var(--line); padding: .3rem .7rem; text-align: left; vertical-align: top; }
-th { border-bottom: 2px solid var(--line); }
-figure { margin: 1rem 0; background: #fff; color: #222; padding: .6rem; border-radius: .4rem; max-width: 100%; }
-figure { display: inline-block; }
-figure img { max-width: 100%; }
-.note, figcaption { font-size: .82rem; opacity: .8; }
-.formal { color: var(--formal); font-weight: 650; } .informal { color: var(--informal); font-weight: 650; }
-td { white-space: nowrap; }
-.examples td { min-width: 11rem; white-space: normal; }
-"""
+_TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=jinja2.StrictUndefined
+)
+
+
+@dataclass(frozen=True)
+class Plot:
+    name: str
+    caption: str
+    png: bytes
+
+    @property
+    def base64(self) -> str:
+        return base64.b64encode(self.png).decode()
+
+
+@dataclass(frozen=True)
+class Report:
+    """What both forms of a report show."""
+
+    title: str
+    count: int
+    tables: Sequence[Table]
+    plots: Sequence[Plot]
+    examples: Sequence[Example]
+    signatures: Sequence[str]
 
 
 def write_report(
-    found: Collection,
+    collection: Collection,
     output: Path,
     *,
     title: str,
@@ -46,110 +57,58 @@ def write_report(
     examples_each: int,
     say: Callable[[str], None],
 ) -> list[Path]:
-    """Write OUTPUT (HTML), the same with .md, and pictures in a folder beside it for the latter. `say` hears what had
-    to be left out."""
-    shown, chosen = tables(found, against), list(examples(found, rules, examples_each, say))
-    pictures: list[tuple[str, str, bytes]] = []
-    for name, caption, figure in plots(found):
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format="png", dpi=130)
-        pictures.append((re.sub(r"[^\w.-]+", "-", name), caption, buffer.getvalue()))
+    """Write OUTPUT (HTML), the same with .md, and plots in a folder beside it for the latter. `say` is called with
+    what had to be left out."""
+    report = Report(
+        title,
+        len(collection.results),
+        tables(collection, against),
+        [_plot(name, caption, figure) for name, caption, figure in plots(collection)],
+        list(examples(collection, rules, examples_each, say)),
+        _signatures(collection),
+    )
     with atomic_text(output) as stream:
-        stream.write(_html(title, found, shown, pictures, chosen))
+        stream.write(_TEMPLATES.get_template("page.html.j2").render(vars(report), version=__version__))
     markdown = output.with_suffix(".md")
     folder = output.with_suffix("").with_name(f"{output.stem}-pictures")
-    for name, _, data in pictures:
-        with atomic_path(folder / f"{name}.png") as temporary:
-            temporary.write_bytes(data)
+    for plot in report.plots:
+        with atomic_path(folder / f"{plot.name}.png") as temporary:
+            temporary.write_bytes(plot.png)
     with atomic_text(markdown) as stream:
-        stream.write(_markdown(title, found, shown, pictures, folder.name, chosen))
+        stream.write(_markdown(report, folder.name))
     return [output, markdown]
 
 
-def _signatures(found: Collection) -> list[str]:
-    return list(
-        dict.fromkeys(
-            f"{score.name}: {score.signature}"
-            for each in found.results
-            for score in each.result.scores
-            if score.signature
-        )
-    )
+def _plot(name: str, caption: str, figure: object) -> Plot:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=130)  # type: ignore[attr-defined]
+    return Plot(re.sub(r"[^\w.-]+", "-", name), caption, buffer.getvalue())
 
 
-def _html(
-    title: str,
-    found: Collection,
-    shown: Sequence[Table],
-    pictures: Sequence[tuple[str, str, bytes]],
-    chosen: Sequence[Example],
-) -> str:
-    parts = [
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head><body>',
-        f"<h1>{escape(title)}</h1><p class=note>{len(found.results)} results; fenster {__version__}</p>",
-    ]
-    for table in shown:
-        head = "".join(f"<th>{escape(column)}</th>" for column in table.columns)
-        body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in table.rows)
-        parts.append(f"<h2>{escape(table.title)}</h2><div class=wide><table><thead><tr>{head}</tr></thead>")
-        parts.append(f"<tbody>{body}</tbody></table></div>")
-        if table.note:
-            parts.append(f"<p class=note>{escape(table.note)}</p>")
-    if pictures:
-        parts.append("<h2>Pictures</h2>")
-    for _, caption, data in pictures:
-        encoded = base64.b64encode(data).decode()
-        image = f'<img alt="{escape(caption)}" src="data:image/png;base64,{encoded}">'
-        parts.append(f"<figure>{image}<figcaption>{escape(caption)}</figcaption></figure>")
-    if chosen:
-        parts.append("<h2>Documents side by side (Table 7)</h2><p class=note>Where the source says “you”: ")
-        parts.append("<span class=formal>formal</span> and <span class=informal>informal</span> forms.</p>")
-    for example in chosen:
-        head = "".join(f"<th>{escape(column)}</th>" for column in example.columns)
-        body = "".join(f"<tr>{''.join(f'<td>{_spans(cell)}</td>' for cell in row)}</tr>" for row in example.rows)
-        parts.append(
-            f"<p class=note>{escape(example.test)}, document {escape(example.document)} "
-            f"from segment {example.first}</p>"
-        )
-        parts.append(f"<div class='wide examples'><table><tr>{head}</tr>{body}</table></div>")
-    parts.append("<h2>Signatures</h2><p class=note>")
-    parts.append("<br>".join(map(escape, _signatures(found))) + "</p></body></html>\n")
-    return "\n".join(parts)
+def _signatures(collection: Collection) -> list[str]:
+    scores = (score for placed in collection.results for score in placed.result.scores)
+    return list(dict.fromkeys(f"{score.name}: {score.signature}" for score in scores if score.signature))
 
 
-def _spans(cell: Marked) -> str:
-    return "".join(
-        f"<span class={escape(kind)}>{escape(text)}</span>" if kind else escape(text) for text, kind in cell
-    )
-
-
-def _markdown(
-    title: str,
-    found: Collection,
-    shown: Sequence[Table],
-    pictures: Sequence[tuple[str, str, bytes]],
-    folder: str,
-    chosen: Sequence[Example],
-) -> str:
-    parts = [f"# {title}", "", f"{len(found.results)} results; fenster {__version__}"]
-    for table in shown:
+def _markdown(report: Report, folder: str) -> str:
+    parts = [f"# {report.title}", "", f"{report.count} results; fenster {__version__}"]
+    for table in report.tables:
         parts += ["", f"## {table.title}", "", *_grid(table.columns, table.rows)]
         parts += ["", table.note] if table.note else []
-    for name, caption, _ in pictures:
-        parts += ["", f"![{caption}]({folder}/{name}.png)"]
-    if chosen:
+    for plot in report.plots:
+        parts += ["", f"![{plot.caption}]({folder}/{plot.name}.png)"]
+    if report.examples:
         parts += [
             "",
             "## Documents side by side (Table 7)",
             "",
             "**formal** and *informal* forms where the source says you.",
         ]
-    for example in chosen:
+    for example in report.examples:
         rows = [tuple(_stars(cell) for cell in row) for row in example.rows]
         parts += ["", f"{example.test}, document {example.document} from segment {example.first}", ""]
         parts += _grid(example.columns, rows)
-    parts += ["", "## Signatures", "", *(f"- {each}" for each in _signatures(found)), ""]
+    parts += ["", "## Signatures", "", *(f"- {signature}" for signature in report.signatures), ""]
     return "\n".join(parts)
 
 
