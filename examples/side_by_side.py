@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fenster.evaluate.metrics.form_f1 import Counter
+from fenster.evaluate.metrics.form_f1 import FormCounter
 from fenster.evaluate.rules import load_rules
-from fenster.evaluate.tagging import make_tagger
+from fenster.evaluate.tagging import TAGGERS
 from fenster.evaluate.tagging.tokens import words
 
 COLOURS = {"formal": "bold blue", "informal": "bold dark_orange3"}
@@ -23,7 +23,7 @@ COLOURS = {"formal": "bold blue", "informal": "bold dark_orange3"}
 def main(path: Path) -> None:
     segments = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     rules = load_rules("en-de")
-    counter = Counter(rules, make_tagger("lists", "en"), make_tagger("lists", "de"))
+    counter = FormCounter(rules, TAGGERS["lists"]("en"), TAGGERS["lists"]("de"))
     active = counter.active("formality", [segment["source"] for segment in segments])
     counts = counter.count("formality", active, [segment["target"] for segment in segments]).sum(0)
     table = Table("English", "German", show_lines=True)
@@ -37,7 +37,7 @@ def main(path: Path) -> None:
             number += 1
         if english != [""]:
             table.add_row(" ".join(english), german)
-    console = Console(d_model=None if sys.stdout.isatty() else 140, highlight=False)
+    console = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
     console.print(table)
     total, seconds = int(counts.sum()), sum(segment["seconds"] for segment in segments)
     named = ", ".join(f"{n} {name}" for name, n in zip(rules.scores["formality"].classes, counts, strict=True))
@@ -45,7 +45,7 @@ def main(path: Path) -> None:
     console.print(f"{len(segments)} segments in {seconds:.0f} s of search; forms of address: {named}{alike}")
 
 
-def marked(text: str, counter: Counter, active: bool) -> Text:
+def marked(text: str, counter: FormCounter, active: bool) -> Text:
     """Forms of address in colour, where the source says "you"; a small "sie" is mostly she or they."""
     shown = Text(text)
     for name, group in counter.rules.forms["formality"].items():

@@ -44,7 +44,7 @@ def main(folder: Path) -> None:
         for entry in map(json.loads, (folder / "test.decisions.jsonl").read_text().splitlines())
     }
     found = {name: list(fenster.load(folder / name / "model", beam=4).translate_all(documents)) for name in SYSTEMS}
-    console = Console(d_model=None if sys.stdout.isatty() else 140, highlight=False)
+    console = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
     first = documents[0]
     table = Table("", "source", "sentence-level", "window attention", title=f"document {first.id}")
     for number, text in enumerate(first.texts):

@@ -1,12 +1,12 @@
-"""Train or evaluate one system of docs/results.md: python experiments/run.py {train,evaluate} SYSTEM [options of fenster]
+"""Train or evaluate one system of docs/results.md: python experiments/run.py {train,evaluate} SYSTEM [options]
 
     python experiments/run.py train window                      # the budget that all systems of the first round share
     python experiments/run.py train sentence --long             # until validation stops, or 15,000 updates
     python experiments/run.py evaluate window --beam 12 --batch-size 256
     python experiments/run.py train window --dry-run            # only print the commands
 
-Systems, budgets and test sets are in systems.yaml. Raw data: FENSTER_DATA, or data/raw. A run that was stopped resumes;
-translations that exist already, made by the same model, are not made again.
+Systems, budgets and test sets are in systems.yaml. Raw data: FENSTER_DATA, or data/raw. A run that was stopped
+resumes; translations that exist already, made by the same model, are not made again.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ def blocks(path: Path, language: str) -> list[str]:
     return [code for kind, code in BLOCK.findall(path.read_text(encoding="utf-8")) if kind == language]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md"])
 def test_python_runs(name: str, toy: PreparedData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The blocks of a document one after the other, as a reader would type them."""

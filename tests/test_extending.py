@@ -25,8 +25,8 @@ from fenster.decode.files import DOCUMENT_FORMATS, DocumentFormat, FileOptions
 from fenster.decode.files.text import TextDocument, split_lines
 from fenster.decode.result import Translated
 from fenster.decode.search import LengthConstraints, SearchRequest
-from fenster.decode.strategies import STRATEGIES, Session, SourceDocument, Strategy
-from fenster.decode.strategies.sentence import SentenceSession
+from fenster.decode.strategies import STRATEGIES, SourceDocument
+from fenster.decode.strategies.sentence import SentenceSession, SentenceStrategy
 from fenster.document import ParallelDocument
 from fenster.errors import ConfigError
 from fenster.evaluate.metrics import METRICS, Measurement, Metric
@@ -81,12 +81,12 @@ def plain_attention(q: Tensor, k: Tensor, v: Tensor, mask: AttentionMask, relati
     return reference_attention(q, k, v, mask, relative)  # type: ignore[arg-type]
 
 
-class OneByOne(Strategy):
+class OneByOne(SentenceStrategy):
     """Decoding strategy: each sentence alone, one request at a time, of at most five tokens."""
 
     name = "one-by-one"
 
-    def begin(self, document: SourceDocument) -> Session:
+    def begin(self, document: SourceDocument) -> SentenceSession:
         return OneByOneSession(self, document)
 
 

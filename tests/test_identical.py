@@ -46,6 +46,7 @@ def real(folder: Path, name: str) -> list[str]:
     return next(iter(read_corpus([folder / SETS[name]]))).source.texts[:SEGMENTS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("int8", [True, False], ids=["int8", "float32"])
 def test_a_text_of_ours(int8: bool) -> None:
     recorded = json.loads(RECORD.read_text(encoding="utf-8"))

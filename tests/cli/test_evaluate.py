@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from sacrebleu.metrics import BLEU
+from sacrebleu.metrics.bleu import BLEU
 
 from fenster.cli import main
 from fenster.data.dataset import PreparedData
@@ -113,6 +113,7 @@ def test_bad_input_is_named(
 
 
 # Some documents, or all of them, side by side; or blocks, of which only whole documents are kept.
+@pytest.mark.slow
 @pytest.mark.parametrize(("strategy", "lanes"), [("sequential", 2), ("sequential", 6), ("sentence", 4)])
 def test_a_model_translates_and_goes_on_where_it_was(
     strategy: str,
@@ -227,6 +228,7 @@ def test_contrastive_scores_by_a_model_and_from_its_file(
     assert "item 1 has no contrastive variant" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_items_with_more_and_more_context(toy: PreparedData, tmp_path: Path) -> None:
     rows = [
         {
@@ -262,6 +264,7 @@ def test_items_with_more_and_more_context(toy: PreparedData, tmp_path: Path) -> 
         call("items", path, "--hyp", hyp)
 
 
+@pytest.mark.slow
 def test_distance_attention_and_the_report(
     toy: PreparedData, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -167,6 +167,7 @@ def test_plain_commands_do_not_wait_for_torch() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
 
 
+@pytest.mark.slow
 def test_bench_attention_prints_growth(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     picture = tmp_path / "a.png"
     ways = ("--lengths", 64, 128, "--heads", 1, "--size", 8, "--ways", "block", "dense", "--plot", picture)
@@ -177,6 +178,7 @@ def test_bench_attention_prints_growth(tmp_path: Path, capsys: pytest.CaptureFix
     assert "no computation is called 'flash'" in fails(capsys, "bench", "attention", "--ways", "flash")
 
 
+@pytest.mark.slow
 def test_bench_prepare_measures_both_ways(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     toy = tmp_path / "toy.tsv"
     run(capsys, "data", "generate", "--documents", 800, "-o", toy)

@@ -139,7 +139,8 @@ def test_two_calls_do_not_write_one_file(
 ) -> None:
     source, out = tmp_path / "text.txt", tmp_path / "out.txt"
     source.write_text(TEXT)
-    run, codes = Searcher.search, []
+    run = Searcher.search
+    codes: list[object] = []
 
     def twice(self: Searcher, requests: list) -> list:
         if not codes:
@@ -197,8 +198,8 @@ def test_history(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     earlier.write_text("Here is the lamp.\tHier ist die Lampe.\n")
     with pytest.raises(SystemExit):
         call("translate", source, "-m", model, "--history", earlier, "--strategy", "sentence", "-o", tmp_path / "o")
-    told = capsys.readouterr().err
-    assert "does not use earlier translations" in told and "kept" not in told
+    shown = capsys.readouterr().err
+    assert "does not use earlier translations" in shown and "kept" not in shown
     assert not list(tmp_path.glob(".o*")), "nothing was begun, nothing is left"
 
 
@@ -232,6 +233,7 @@ def test_outputs_do_not_replace_inputs(model: Path, tmp_path: Path, capsys: pyte
     assert source.read_text() == TEXT
 
 
+@pytest.mark.slow
 def test_standard_output_by_name(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = tmp_path / "text.txt"
     source.write_text(TEXT)

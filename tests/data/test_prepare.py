@@ -54,6 +54,7 @@ def test_manifest_counts(toy: PreparedData, toy_documents: list[GeneratedDocumen
     assert toy.manifest.train_ratio.parts == 100
 
 
+@pytest.mark.slow
 def test_several_processes_and_shards_give_the_same(
     toy: PreparedData, toy_config: PrepareConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,7 +223,7 @@ def test_faults_in_training_data_are_named(
     toy: PreparedData,
     toy_config: PrepareConfig,
     tmp_path: Path,
-    documents: list,  # type: ignore[type-arg]
+    documents: list,
     changes: dict[str, object],
     message: str,
 ) -> None:

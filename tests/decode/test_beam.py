@@ -85,6 +85,7 @@ def test_a_wide_beam_finds_the_best_of_all(toy: PreparedData) -> None:
     assert [h.score for h in found] == pytest.approx(sorted(scores.values(), reverse=True), rel=1e-3)
 
 
+@pytest.mark.slow
 def test_searches_do_not_see_each_other(loaded: LoadedModel, toy: PreparedData) -> None:
     jobs = [
         SearchRequest(sentences(toy, 1, 3), (), LengthConstraints((12,), stop_at_separator=True)),

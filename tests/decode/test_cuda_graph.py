@@ -80,6 +80,7 @@ def found(
     return [[(h.ids, h.capped) for h in hypotheses] for hypotheses in made.search(work)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beam", [1, 4])
 def test_static_shapes_find_the_same(
     loaded: LoadedModel, toy: PreparedData, beam: int, monkeypatch: pytest.MonkeyPatch

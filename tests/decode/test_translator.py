@@ -50,7 +50,7 @@ def translator(loaded: LoadedModel, **changes: Any) -> Translator:
     return Translator(loaded, DecodeConfig(**(usual | changes)))
 
 
-WAYS = [
+WAYS: list[dict[str, Any]] = [
     *({"strategy": name} for name in STRATEGIES),
     {"strategy": "full-segment", "count": "split"},
     {"strategy": "full-segment", "count": "repair"},
@@ -59,6 +59,7 @@ WAYS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", WAYS, ids=str)
 def test_one_segment_out_for_each_in(loaded: LoadedModel, changes: dict[str, Any]) -> None:
     result = translator(loaded, **changes).translate(Document.of("odd", ODD))
@@ -67,6 +68,7 @@ def test_one_segment_out_for_each_in(loaded: LoadedModel, changes: dict[str, Any
     assert result.document.id == "odd"
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text(max_size=20), max_size=6))
 def test_any_text(toy: PreparedData, texts: list[str]) -> None:
@@ -89,6 +91,7 @@ def test_a_very_long_sentence_is_flagged_not_cut(toy: PreparedData) -> None:
     assert not free.segments[0].capped and len(free.segments[0].ids) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stretch", [0.6, 1.0, 1.8], ids=lambda s: f"target {s} times as long")
 @pytest.mark.parametrize("alignment", decoding_alignments())
 @pytest.mark.parametrize("kind", ["window", "window-absolute"])
@@ -110,10 +113,11 @@ def test_what_is_left_out_changes_nothing(toy: PreparedData, kind: str, alignmen
                 assert [h.score for h in one] == pytest.approx([h.score for h in other], rel=1e-7)
             if not bod and first == 0:
                 kept.append(near.tokens)
-        prefix.add(rng.integers(6, 400, round(stretch * len(sentence))))
+        prefix.add(rng.integers(6, 400, round(stretch * len(sentence))).astype(np.uint16))
     assert max(kept[15:]) < 0.8 * sum(len(sentence) + 1 for sentence in source), "something was left out"
 
 
+@pytest.mark.slow
 def test_documents_side_by_side_are_what_each_is_alone(loaded: LoadedModel) -> None:
     way = translator(loaded, strategy="sequential")
     together = list(way.translate_all([*DOCUMENTS, Document.of("empty", []), Document.of("blank", ["", ""])]))
@@ -147,6 +151,7 @@ def test_what_does_not_fit_together_is_searched_in_halves(
         list(way.translate_all(documents))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", [s for s in WAYS if s["strategy"] != "sequential"])
 @pytest.mark.parametrize("lanes", [3, 40])
 def test_blocks_of_several_documents_are_what_each_is_alone(loaded: LoadedModel, lanes: int, strategy: Any) -> None:
@@ -171,6 +176,7 @@ def test_sequential_on_one_sentence_is_full_segment(toy: PreparedData, kind: str
         assert longer.startswith(shorter)
 
 
+@pytest.mark.slow
 def test_history_is_context_that_is_not_translated_again(toy: PreparedData) -> None:
     """Going on with a conversation gives what translating it at once gives, the same translations being context."""
     way = translator(make_loaded(toy, "window"))
@@ -243,7 +249,7 @@ def test_scoring_gives_the_context_of_training(
         small = loaded.description.model_copy(update={"context": DocumentContext(limit=limit)})
         loaded = replace(loaded, description=small)
     found = score_in_context(loaded, texts, texts, context)
-    expected = []
+    expected: list[tuple[float, ...]] = []
     for first, count, bod in wanted:
         (each,) = score(loaded, [(texts[first : first + count],) * 2], bod=bod)
         expected += each.tokens[-1:] if kind == "concat-2" else each.tokens
@@ -298,6 +304,7 @@ def test_fitting_the_count() -> None:
     assert fit([(1,), (2,), (3, 4), (5,)], 2) == [(1,), (2, 3, 4, 5)]
 
 
+@pytest.mark.slow
 def test_misaligned_parts_are_counted(toy: PreparedData) -> None:
     loaded = make_loaded(toy, "concat")
     split = translator(loaded, count="split").translate(DOCUMENTS[0])
@@ -328,13 +335,18 @@ def test_bytes_that_spell_line_breaks_stay_in_their_line(toy: PreparedData) -> N
             assert "\n" not in segment.text and not any("\n" in text for text, _ in segment.alternatives)
 
 
-def test_repair_begins_documents_once(toy: PreparedData) -> None:
+def test_repair_begins_documents_once(toy: PreparedData, monkeypatch: pytest.MonkeyPatch) -> None:
     """`<bod>` stands before the first block only, in repaired blocks too."""
     loaded = make_loaded(toy, "concat-2")
     way = translator(loaded, count="repair")
-    seen = []
-    search = way._searcher.search
-    way._searcher.search = lambda requests: (seen.extend(requests), search(requests))[1]  # type: ignore[method-assign]
+    seen: list[SearchRequest] = []
+    search = Searcher.search
+
+    def watched(self: Searcher, requests: Any) -> Any:
+        seen.extend(requests)
+        return search(self, requests)
+
+    monkeypatch.setattr(Searcher, "search", watched)
     result = way.translate(DOCUMENTS[0])
     assert result.misaligned > 1 and len(result.segments) == len(DOCUMENTS[0])
     first = toy.tokenizer.encode_each(DOCUMENTS[0].texts[:1])[0]

@@ -14,9 +14,19 @@ from fenster.evaluate.report.tables import tables
 from fenster.evaluate.result import Result, Score
 from fenster.evaluate.system import System
 
-SENTENCE = {"name": "sentence", "attention": "sentence", "context": "0 sent.", "positions": "sinusoidal"}
-CONCAT = {"name": "concat 2 sent.", "attention": "full", "context": "2 sent.", "positions": "sinusoidal"}
-WINDOW = {
+SENTENCE: dict[str, Any] = {
+    "name": "sentence",
+    "attention": "sentence",
+    "context": "0 sent.",
+    "positions": "sinusoidal",
+}
+CONCAT: dict[str, Any] = {
+    "name": "concat 2 sent.",
+    "attention": "full",
+    "context": "2 sent.",
+    "positions": "sinusoidal",
+}
+WINDOW: dict[str, Any] = {
     "name": "window",
     "attention": "window",
     "context": "1000 tok.",

@@ -8,7 +8,9 @@ import sys
 
 import numpy as np
 import pytest
-from sacrebleu.metrics import BLEU, CHRF, TER
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
 
 from fenster.data.corpora.synthetic import generate
 from fenster.document import Document, ParallelDocument

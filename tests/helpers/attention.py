@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from hypothesis import strategies as st
 from torch import Tensor
@@ -68,4 +70,4 @@ def assert_same(
     found, wanted = values_and_gradients(compute, mask, inputs), values_and_gradients(oracle, mask, inputs)
     for name, a, b in zip(names, found, wanted, strict=False):
         assert torch.isfinite(a).all(), f"{name} is not finite"
-        torch.testing.assert_close(a, b, msg=lambda text, name=name: f"{name}: {text}", **tolerance)
+        torch.testing.assert_close(a, b, msg=partial("{}: {}".format, name), **tolerance)  # type: ignore[arg-type]

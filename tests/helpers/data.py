@@ -26,6 +26,6 @@ def make_split(*shards: list[list[tuple[int, int]]]) -> Split:
             sides.append(Side((np.arange(starts[-1]) + 10).astype(np.uint16), starts))
         ends = np.cumsum([len(document) for document in documents])
         names = [f"d{n}" for n in range(len(documents))]
-        made.append(Shard(*sides, np.concatenate([[0], ends]).astype(np.int64), names))
-    record = SplitRecord.model_construct()
+        made.append(Shard(sides[0], sides[1], np.concatenate([[0], ends]).astype(np.int64), names))
+    record = SplitRecord.model_construct()  # type: ignore[call-arg]  # nothing here reads it
     return Split("train", record, tuple(made))

@@ -123,19 +123,16 @@ def test_a_window_wider_than_the_sequence_is_vanilla_attention(name: str, kind: 
     source, target = Layout.from_sentence_lengths([[37], [12]]), Layout.from_sentence_lengths([[29], [45]])
     wide = make_mask(kind, source, target, 50, "linear", 0)
     vanilla = AttentionMask(wide.queries, wide.keys, causal=wide.causal)
-    inputs = tensors(vanilla, False, 6)
-    torch.testing.assert_close(
-        BACKENDS[name].attend(*inputs, wide, None),
-        reference_attention(*inputs, vanilla, None),
-        **EXACT,  # type: ignore[call-arg]
-    )
+    q, k, v = tensors(vanilla, False, 6)
+    found, wanted = BACKENDS[name].attend(q, k, v, wide, None), reference_attention(q, k, v, vanilla, None)
+    torch.testing.assert_close(found, wanted, rtol=EXACT["rtol"], atol=EXACT["atol"])
 
 
 def test_lst_with_one_sentence_has_two_equal_branches() -> None:
     side = Layout.from_sentence_lengths([[6], [9]])
     whole, restricted = (AttentionMask(side, side, causal=True, same_sentence=same) for same in (False, True))
-    inputs = tensors(whole, False, 7)
-    torch.testing.assert_close(dense_attention(*inputs, whole, None), dense_attention(*inputs, restricted, None))  # type: ignore[call-arg]
+    q, k, v = tensors(whole, False, 7)
+    torch.testing.assert_close(dense_attention(q, k, v, whole, None), dense_attention(q, k, v, restricted, None))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
@@ -145,7 +142,8 @@ def test_lower_precision_stays_near(name: str, dtype: torch.dtype) -> None:
     mask = AttentionMask(side, side, causal=True, window=8)
     inputs = [x.detach().to(dtype) for x in tensors(mask, True, 8)]
     out = BACKENDS[name].attend(inputs[0], inputs[1], inputs[2], mask, Relative(inputs[3]))
-    wanted = reference_attention(*(x.float() for x in inputs[:3]), mask, Relative(inputs[3].float()))  # type: ignore[call-arg]
+    q, k, v, table = (x.float() for x in inputs)
+    wanted = reference_attention(q, k, v, mask, Relative(table))
     assert out.dtype == dtype
     error = (out.float() - wanted).norm() / wanted.norm()
     assert error < {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1e-2}[dtype]
@@ -168,7 +166,8 @@ def test_relative_positions_carry_no_absolute_signal() -> None:
     q, k, v, table = (x.detach() for x in tensors(mask, True, 10))
     shift = 17
     moved = [x.roll(shift, 0) for x in (q, k, v)]
-    out, after = (block_attention(*x, mask, Relative(table)) for x in ((q, k, v), moved))
+    out = block_attention(q, k, v, mask, Relative(table))
+    after = block_attention(moved[0], moved[1], moved[2], mask, Relative(table))
     interior = slice(5, 120 - shift - 5)
     torch.testing.assert_close(out[interior], after.roll(-shift, 0)[interior])
 

@@ -74,6 +74,7 @@ def test_the_seed_rules() -> None:
     assert torch.equal(found[0], found[1]) and not torch.equal(found[0], found[2])
 
 
+@pytest.mark.slow
 def test_shape_functions() -> None:
     for p in (0.0, 0.1):
         x = torch.randn(6, 32, device=DEVICE, requires_grad=True)
@@ -87,6 +88,7 @@ def test_shape_functions() -> None:
         )
 
 
+@pytest.mark.slow
 def test_under_torch_compile() -> None:
     """Whole graph, forward and backward; on a GPU through Inductor, here through the same tracing without it."""
     torch.manual_seed(3)

@@ -32,7 +32,7 @@ def hidden(model: Transformer, sentences: list[int]) -> Tensor:
 @pytest.mark.parametrize("kinds", [(FULL, LST), (LST, FULL)])
 def test_one_sentence_is_the_same_with_full_and_lst_attention(kinds: tuple[dict[str, str], ...]) -> None:
     old, new = (model(preset("tiny", attention=kind)) for kind in kinds)
-    torch.nn.init.normal_(new.encoder[0].ffn.up.weight)  # another model before
+    torch.nn.init.normal_(new.get_parameter("encoder.0.ffn.up.weight"))  # another model before
     assert not torch.allclose(hidden(old, [9]), hidden(new, [9]), atol=1e-3)
     assert load_partial(new, old.state_dict()) == ([], [])
     assert torch.allclose(hidden(old, [9]), hidden(new, [9]), atol=1e-5)
@@ -42,10 +42,10 @@ def test_one_sentence_is_the_same_with_full_and_lst_attention(kinds: tuple[dict[
 @pytest.mark.parametrize("kinds", [(WINDOW, WIDER), (WIDER, WINDOW)])
 def test_of_relative_vectors_the_common_distances_are_taken(kinds: tuple[dict[str, object], ...]) -> None:
     old, new = (model(preset("tiny", positions="relative", attention=kind)) for kind in kinds)
-    before = new.encoder[1].attention.table.detach().clone()
+    before = new.get_parameter("encoder.1.attention.table").detach().clone()
     tables = [f"{side}.{layer}.attention.table" for side in ("decoder", "encoder") for layer in (0, 1)]
     assert load_partial(new, old.state_dict()) == ((tables, []) if len(before) == 11 else ([], tables))
-    theirs, ours = old.encoder[1].attention.table.detach(), new.encoder[1].attention.table.detach()
+    theirs, ours = (model.get_parameter("encoder.1.attention.table").detach() for model in (old, new))
     wide, narrow = (ours, theirs) if len(ours) > len(theirs) else (theirs, ours)
     assert len(narrow) == 7 and torch.equal(wide[2:-2], narrow)
     if ours is wide:

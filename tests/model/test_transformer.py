@@ -216,8 +216,8 @@ def test_probe_share_and_entropy(name: str) -> None:
     torch.testing.assert_close(probed, model(ids, wanted, source, target))
     cross = probe.weights["decoder.1.cross"][0]  # [H, T, S]
     expected = torch.stack([
-        sum(cross[h, t, s] for s in range(source.tokens)
-            if source.sequence_id[s] == target.sequence_id[t] and source.sentence[s] == target.sentence[t])
+        torch.stack([cross[h, t, s] for s in range(source.tokens)
+            if source.sequence_id[s] == target.sequence_id[t] and source.sentence[s] == target.sentence[t]]).sum()
         for h in range(4) for t in range(target.tokens)
     ]).view(4, -1).mean(1)  # fmt: skip
     torch.testing.assert_close(probe.share("decoder.1.cross"), expected)
@@ -233,6 +233,7 @@ def test_a_single_sentence_has_all_its_attention() -> None:
     assert probe.cross_share() == pytest.approx((1.0, 1.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_model_learns_from_prepared_documents(name: str, toy: PreparedData) -> None:
     """From shards to a falling loss: the whole path, a few steps."""

@@ -47,6 +47,7 @@ def assert_near(mask: AttentionMask, inputs: list[torch.Tensor], dtype: torch.dt
 
 
 # Shrinking would take minutes: the interpreter is slow.
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(
     st.lists(st.tuples(SENTENCES, SENTENCES), min_size=1, max_size=3),
@@ -80,6 +81,7 @@ def test_queries_that_keep_to_their_sentence() -> None:
     assert_near(replace(mask, focused=focused), draw(mask, relative=False))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "source", "target", "window", "centers"),
     [
@@ -101,8 +103,8 @@ def test_queries_that_keep_to_their_sentence() -> None:
 def test_edges(
     kind: str, source: list[list[int]], target: list[list[int]], window: int, centers: str, dtype: torch.dtype
 ) -> None:
-    sides = (Layout.from_sentence_lengths(side, DEVICE) for side in (source, target))
-    mask = make_mask(kind, *sides, window, centers, 1)
+    left, right = (Layout.from_sentence_lengths(side, DEVICE) for side in (source, target))
+    mask = make_mask(kind, left, right, window, centers, 1)
     for relative in {False, kind != "cross"}:
         assert_near(mask, draw(mask, relative, heads=1), dtype)
 
@@ -184,6 +186,7 @@ def test_a_table_of_another_reach() -> None:
     torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_same_every_time() -> None:
     side = Layout.from_sentence_lengths([[100]], DEVICE)
     mask = AttentionMask(side, side, window=12)
@@ -201,6 +204,7 @@ def test_the_operators_are_well_formed() -> None:
     torch.library.opcheck(torch.ops.fenster.window_attention.default, arguments)
 
 
+@pytest.mark.slow
 def test_under_torch_compile() -> None:
     """Whole graph, forward and backward; on a GPU through Inductor, here through the same tracing without it."""
     side = Layout.from_sentence_lengths([[40], [9]], DEVICE)
@@ -221,6 +225,7 @@ def test_under_torch_compile() -> None:
         torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_one_compilation_serves_all_lengths() -> None:
     """In half precision, where `band` may compute it, as in training."""
     compiled = []
@@ -244,6 +249,7 @@ def test_one_compilation_serves_all_lengths() -> None:
     assert len(compiled) == 1
 
 
+@pytest.mark.slow
 def test_a_whole_model_runs_on_it() -> None:
     torch.manual_seed(0)
     shape = {"attention": {"kind": "window", "window": 5}, "positions": "relative", "dropout": 0.0}
@@ -265,6 +271,7 @@ def test_a_whole_model_runs_on_it() -> None:
         torch.testing.assert_close(gradient, gradients[1][name], rtol=2e-3, atol=2e-3, msg=name)
 
 
+@pytest.mark.slow
 def test_under_autocast() -> None:
     """Parameters stay float32 and activations are half: the table must follow the queries.
 

@@ -35,8 +35,9 @@ def test_the_manual_shows_every_key() -> None:
     text = (FOLDER / "europarl" / "window.yaml").read_text()
     shown = {line.strip("# \n").split(":")[0] for line in text.splitlines()}
     parts = [field.annotation for field in TrainConfig.model_fields.values()]
-    selection = [TrainConfig, *(part for part in parts if isinstance(part, type) and issubclass(part, BaseModel))]
-    assert not {key for model in selection for key in model.model_fields} - shown
+    sections: list[type[BaseModel]] = [TrainConfig]
+    sections += [part for part in parts if isinstance(part, type) and issubclass(part, BaseModel)]
+    assert not {key for section in sections for key in section.model_fields} - shown
 
 
 def test_paper_sizes() -> None:

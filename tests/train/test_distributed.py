@@ -32,6 +32,7 @@ def start(settings: dict[str, Any], folder: Path, processes: int = 2) -> subproc
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("context", [{"kind": "document"}, {"kind": "sentence"}], ids=["document", "sentence"])
 def test_two_processes_give_the_loss_curve_of_one(
     settings: dict[str, Any], tmp_path: Path, context: dict[str, Any]
@@ -63,6 +64,7 @@ def test_two_processes_give_the_loss_curve_of_one(
     assert both.entries("train")[-1]["update"] == 33
 
 
+@pytest.mark.slow
 def test_a_signal_stops_all_processes_at_the_same_update(settings: dict[str, Any], tmp_path: Path) -> None:
     settings |= {"stop": {"updates": 100_000}, "optimizer": {"batches": 2}, "valid": {"every": 100_000}}
     process = start(settings, tmp_path)
@@ -74,6 +76,7 @@ def test_a_signal_stops_all_processes_at_the_same_update(settings: dict[str, Any
     assert checkpoint.complete(folder.checkpoints)
 
 
+@pytest.mark.slow
 def test_batches_that_cannot_be_shared(settings: dict[str, Any], tmp_path: Path) -> None:
     process = start(settings, tmp_path)
     told, _ = process.communicate(timeout=DEADLINE)

@@ -1,5 +1,7 @@
 """Padding to fixed shapes changes no number of any real token."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -14,7 +16,7 @@ from fenster.model import Transformer, preset
 from fenster.model.loss import smoothed_loss
 from fenster.train.inputs import Inputs
 
-VARIANTS = {
+VARIANTS: dict[str, dict[str, Any]] = {
     "full": {"attention": {"kind": "full"}},
     "lst": {"attention": {"kind": "lst"}},
     "window": {"attention": {"kind": "window", "window": 4}, "positions": "relative"},

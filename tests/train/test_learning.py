@@ -74,6 +74,7 @@ def accuracy(documents: list[GeneratedDocument], translations: list[list[str]]) 
     return {kind: sum(found) / len(found) for kind, found in right.items()}
 
 
+@pytest.mark.slow
 def test_a_window_model_learns_what_a_sentence_model_cannot(data: PreparedData, tmp_path: Path) -> None:
     shared: dict[str, Any] = {
         "data": data.folder,

@@ -81,6 +81,7 @@ def test_a_run_leaves_a_whole_record(settings: dict[str, Any], toy: PreparedData
     assert not list(outcome.folder.glob("**/.*partial*"))
 
 
+@pytest.mark.slow
 def test_the_same_call_again_does_nothing_and_a_higher_limit_goes_on(
     settings: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -116,6 +117,7 @@ def start(settings: dict[str, Any]) -> subprocess.Popen[bytes]:
     )
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments_the_run_is_the_same(settings: dict[str, Any], tmp_path: Path) -> None:
     """kill -9 during start, updates, validation and checkpoints, again and again, until one attempt comes through."""
     settings |= {
@@ -148,6 +150,7 @@ def test_killed_at_random_moments_the_run_is_the_same(settings: dict[str, Any], 
     assert_same_run(settings["output"], tmp_path / "straight")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_is_a_clean_stop(settings: dict[str, Any], number: signal.Signals) -> None:
     settings |= {"stop": {"updates": 100_000}, "checkpoint": {"every": 100_000}, "valid": {"every": 100_000}}
@@ -251,6 +254,7 @@ def test_early_stopping(settings: dict[str, Any]) -> None:
     assert outcome.progress.update == outcome.progress.best_update + 3 * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [{"epochs": 2}, {"minutes": 0.02}])
 def test_other_limits(settings: dict[str, Any], stop: dict[str, Any]) -> None:
     outcome = train(make(settings, stop={"updates": None, "patience": None, **stop}))
@@ -319,6 +323,7 @@ def test_what_is_no_number_is_never_the_best() -> None:
     assert Validation(7.0, 1.0, 1, 1).better_than(None) and not Validation(7.0, 1.0, 1, 1).better_than(7.0)
 
 
+@pytest.mark.slow
 def test_accumulated_batches_are_one_large_batch(settings: dict[str, Any], tmp_path: Path) -> None:
     """Gradients are normalised by the tokens of all batches of an update: two halves equal the whole."""
     settings |= {"model": {**settings["model"], "dropout": 0.0}, "log": {"every": 1}, "stop": {"updates": 1}}
@@ -339,6 +344,7 @@ def test_the_rate_rises_and_falls(settings: dict[str, Any]) -> None:
     assert rates[6:] == pytest.approx([1e-3 * (6 / n) ** 0.5 for n in range(7, 13)])
 
 
+@pytest.mark.slow
 def test_a_cooldown_ends_with_the_run_and_moves_with_its_end(settings: dict[str, Any]) -> None:
     optimizer = {"lr": 1e-3, "warmup": 2, "cooldown": 4}
     train(make(settings, optimizer=optimizer, log={"every": 1}))
@@ -365,6 +371,7 @@ def test_a_cooldown_needs_an_end_to_count_back_from(settings: dict[str, Any], st
         make(settings, optimizer={"cooldown": 4}, stop=stop)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["ffn", "layers"])
 def test_checkpointing_changes_no_number(settings: dict[str, Any], tmp_path: Path, what: str) -> None:
     train(make(settings))
@@ -372,13 +379,18 @@ def test_checkpointing_changes_no_number(settings: dict[str, Any], tmp_path: Pat
     assert_same_run(settings["output"], tmp_path / "again")
 
 
+@pytest.mark.slow
 def test_a_run_may_begin_with_another_model(
     settings: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sentence = {**TINY, "positions": "sinusoidal", "attention": {"kind": "full"}}
     first = train(make(settings, output=tmp_path / "first", model=sentence, card={"licence": "CC0"}))
     model = {**sentence, "attention": {"kind": "lst"}, "decoder_layers": 2}
-    changes = {"model": model, "warm_start": tmp_path / "first" / "model", "optimizer": {"warmup": 10, "lr": 1e-6}}
+    changes: dict[str, Any] = {
+        "model": model,
+        "warm_start": tmp_path / "first" / "model",
+        "optimizer": {"warmup": 10, "lr": 1e-6},
+    }
     capsys.readouterr()
     train(make(settings, **changes, stop={"updates": 6}))
     told = " ".join(capsys.readouterr().err.split())
@@ -441,6 +453,7 @@ def test_configs_are_saved_as_they_can_be_read(settings: dict[str, Any]) -> None
     assert make({}, **again) == config
 
 
+@pytest.mark.slow
 def test_a_limit_that_was_lowered_ends_the_run_properly(settings: dict[str, Any]) -> None:
     """A run that stopped before any validation, and now has reached its limit: its model is made all the same."""
     settings |= {"stop": {"updates": 100_000}, "valid": {"every": 100_000}}
@@ -455,6 +468,7 @@ def test_a_limit_that_was_lowered_ends_the_run_properly(settings: dict[str, Any]
     assert folder.entries("stop")
 
 
+@pytest.mark.slow
 def test_a_damaged_log_is_read_as_far_as_it_goes(settings: dict[str, Any]) -> None:
     train(make(settings))
     folder = RunFolder(settings["output"])
@@ -466,6 +480,7 @@ def test_a_damaged_log_is_read_as_far_as_it_goes(settings: dict[str, Any]) -> No
     assert folder.entries("train")[-1]["update"] == 12
 
 
+@pytest.mark.slow
 def test_old_snapshots_are_not_averaged(settings: dict[str, Any]) -> None:
     settings |= {"average": {"last": 2}, "valid": {"every": 3}}
     train(make(settings))

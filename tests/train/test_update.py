@@ -82,6 +82,7 @@ def test_dropout_differs_from_update_to_update_in_a_graph(toy: PreparedData, set
     assert len(set(first)) == len(first)
 
 
+@pytest.mark.slow
 def test_padded_shapes_train_like_plain_ones(toy: PreparedData, settings: dict[str, Any]) -> None:
     """What graphs need, tested where there is no GPU: the engine on padded inputs."""
     plain = losses(toy, settings, "window", 6, "cpu")

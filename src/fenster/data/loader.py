@@ -51,7 +51,7 @@ class Loader:
         for number in range(self._rank, len(plan), self._ranks):
             yield Batch.read(self._sampler.index, plan.batch(number))
 
-    def stream(self, position: DataPosition = DataPosition()) -> Iterator[Step]:  # noqa: B008 - immutable
+    def stream(self, position: DataPosition = DataPosition()) -> Generator[Step]:  # noqa: B008 - immutable
         """Batches from `position` on, for ever, read ahead by a thread that ends with the iterator."""
         return prefetch(self.steps(position), self._ahead)
 

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from fenster.data.corpora import FORMATS, TextFiles, read_corpus
+from fenster.data.corpora import FORMATS, read_corpus
 from fenster.data.corpora.contrapro import Documents, read_items
 from fenster.errors import InputError
+from fenster.io.files import TextFiles
 from tests.helpers.data import pair
 
 

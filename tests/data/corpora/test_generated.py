@@ -52,6 +52,7 @@ def test_distance_is_what_was_asked_for(gap: int) -> None:
     assert {choice.distance for d in documents for choice in d.decisions} == {gap}
 
 
+@pytest.mark.slow
 def test_without_context_nobody_can_know_and_with_it_everybody_can() -> None:
     documents = list(generate(6000, seed=6))
     guess = best_sentence_guess(documents)

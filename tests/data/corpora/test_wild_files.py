@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from fenster.cli import main
-from fenster.data.corpora import TextFiles, read_corpus
+from fenster.data.corpora import read_corpus
 from fenster.data.corpora.contrapro import read_items
 from fenster.document import ParallelDocument
 from fenster.errors import InputError
+from fenster.io.files import TextFiles
 from tests.helpers.waiting import DEADLINE, wait_until
 
 
