@@ -143,22 +143,22 @@ def attention(
         for length in lengths
         for way in chosen
     ]
-    found: dict[tuple[str, int], Cell] = {}
+    cells: dict[tuple[str, int], Cell] = {}
     with bar("measuring", len(settings)) as advance:
         for setting, cell in bench_attention.run(settings):
             advance(1)
             stderr.print(f"{setting.way}, {setting.length:,} tokens: {_cell(cell)}", highlight=False)
             if cell is not None:
-                found[setting.way, setting.length] = cell
-    table = Table("computation", *(f"{length:,}" for length in lengths), "growth: time", "memory", box=None)
+                cells[setting.way, setting.length] = cell
+    table = Table("backend", *(f"{length:,}" for length in lengths), "growth: time", "memory", box=None)
     for way in chosen:
-        here = [(length, found[way, length]) for length in lengths if (way, length) in found]
+        here = [(length, cells[way, length]) for length in lengths if (way, length) in cells]
         time, memory = (
             bench_attention.exponent([(n, x) for n, x in points if x > 0])
             for points in ([(n, c.seconds) for n, c in here], [(n, float(c.memory)) for n, c in here])
         )
-        cells = (_cell(found.get((way, length))) for length in lengths)
-        table.add_row(way, *cells, f"{time:.2f}", f"{memory:.2f}")
+        shown = (_cell(cells.get((way, length))) for length in lengths)
+        table.add_row(way, *shown, f"{time:.2f}", f"{memory:.2f}")
     Console(width=max(100, 24 * (len(lengths) + 2))).print(table)
     name = torch.cuda.get_device_name() if device == "cuda" else f"{torch.get_num_threads()} CPU threads"
     print(
@@ -171,7 +171,7 @@ def attention(
         by_length(
             plot,
             "one attention module, forward + backward",
-            {way: {n: (c.seconds, c.memory) for (w, n), c in found.items() if w == way} for way in chosen},
+            {way: {n: (c.seconds, c.memory) for (w, n), c in cells.items() if w == way} for way in chosen},
         )
         print(f"-> {plot}")
 
@@ -222,13 +222,13 @@ def memory(
     if unknown:
         raise FensterError(f"no system is called {unknown[0]!r}", expected="; ".join(rows))
     chosen = [rows[name] for name in systems or rows]
-    found: dict[str, dict[int, tuple[float, int]]] = {}
+    measured: dict[str, dict[int, tuple[float, int]]] = {}
     table = Table("system", *(f"{length:,}" for length in lengths), "MB a token", box=None)
     with bar("measuring", len(chosen) * len(lengths)) as advance:
         cells: dict[str, list[str]] = {}
         for system, length, cell in step.run(lengths, chosen):
             advance(1)
-            points = found.setdefault(system.name, {})
+            points = measured.setdefault(system.name, {})
             text = "out of memory"
             if cell is not None:
                 points[length] = (cell.seconds, cell.allocated)
@@ -236,7 +236,7 @@ def memory(
             stderr.print(f"{system.name}, {length:,} tokens: {text}", highlight=False)
             cells.setdefault(system.name, []).append(text)
     for name, row in cells.items():
-        points = found[name]
+        points = measured[name]
         slope = "-"
         if len(points) > 1:
             low, high = min(points), max(points)
@@ -247,5 +247,5 @@ def memory(
     if plot is not None:
         from fenster.bench.plot import by_length
 
-        by_length(plot, "one training step, base model", found)
+        by_length(plot, "one training step, base model", measured)
         print(f"-> {plot}")

@@ -163,10 +163,10 @@ def _hugging_face(device: torch.device, beam: int, precision: Precision = "float
     def translate(sources: list[list[int]]) -> int:
         ids = torch.tensor([[*source, 3] for source in sources], device=device)
         with torch.inference_mode(), matmul_precision(precision, device):
-            found = model.generate(
+            generated = model.generate(
                 ids, num_beams=beam, min_new_tokens=SENTENCE + 1, max_new_tokens=SENTENCE + 1, early_stopping=True
             )
-        return int(found.shape[0]) * (SENTENCE + 1)
+        return int(generated.shape[0]) * (SENTENCE + 1)
 
     return translate
 
@@ -192,10 +192,10 @@ def _ctranslate2(device: torch.device, beam: int) -> Any:
 
     def translate(sources: list[list[int]]) -> int:
         pieces = [[f"p{id}" for id in source] + ["</s>"] for source in sources]
-        found = translator.translate_batch(
+        translated = translator.translate_batch(
             pieces, beam_size=beam, min_decoding_length=SENTENCE, max_decoding_length=SENTENCE
         )
-        return sum(len(each.hypotheses[0]) + 1 for each in found)
+        return sum(len(result.hypotheses[0]) + 1 for result in translated)
 
     return translate
 

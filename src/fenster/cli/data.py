@@ -56,20 +56,20 @@ def stats(
         Print numbers for programs instead of a table.
     """
     documents = stream("counting", paths, None if format is None else FORMATS[format])
-    found = collect(documents, None if tokenizer is None else Tokenizer.load(tokenizer))
+    statistics = collect(documents, None if tokenizer is None else Tokenizer.load(tokenizer))
     if json_:
-        print(json.dumps(found.summary(), indent=1))
+        print(json.dumps(statistics.summary(), indent=1))
     else:
-        _show(found)
+        _show(statistics)
 
 
-def _show(found: Statistics) -> None:
+def _show(statistics: Statistics) -> None:
     console = wide_console()
     table = Table("", "total", "mean", "median", "95 %", "longest", box=None, pad_edge=False)
     rows: list[tuple[str, Lengths]] = [
-        ("sentences per document", found.sizes),
-        (f"source {found.unit} per sentence", found.source),
-        (f"target {found.unit} per sentence", found.target),
+        ("sentences per document", statistics.sizes),
+        (f"source {statistics.unit} per sentence", statistics.source),
+        (f"target {statistics.unit} per sentence", statistics.target),
     ]
     for name, lengths in rows:
         row = lengths.summary()
@@ -79,16 +79,17 @@ def _show(found: Statistics) -> None:
             f"{row['mean']:.1f}",
             *(f"{row[key]:,}" for key in ("median", "p95", "longest")),
         )
-    console.print(f"{found.documents:,} documents, {found.sentences:,} sentence pairs")
+    console.print(f"{statistics.documents:,} documents, {statistics.sentences:,} sentence pairs")
     console.print(table)
     console.print(
-        f"source/target ratio: {found.ratio.micro:.4f} overall, {found.ratio.macro:.4f} mean over documents"
+        f"source/target ratio: {statistics.ratio.micro:.4f} overall, {statistics.ratio.macro:.4f} mean over documents"
     )
     console.print(
-        f"pairs with an empty side: {found.empty:,}; with control characters or reserved symbols: {found.bad_text:,}"
+        f"pairs with an empty side: {statistics.empty:,}; with control characters or reserved symbols: "
+        f"{statistics.bad_text:,}"
     )
-    console.print(f"\ntarget {found.unit} per sentence")
-    histogram = found.target.histogram((5, 10, 15, 20, 30, 40, 60, 80, 100, 150, 200))
+    console.print(f"\ntarget {statistics.unit} per sentence")
+    histogram = statistics.target.histogram((5, 10, 15, 20, 30, 40, 60, 80, 100, 150, 200))
     most = max(count for _, count in histogram) or 1
     for label, count in histogram:
         console.print(f"{label:>9} {count:>9,} {'█' * round(40 * count / most)}", highlight=False)

@@ -35,16 +35,16 @@ def runs(
     plot
         Draw the loss curves of all of them into one picture (needs matplotlib).
     """
-    found = _find(folders or [Path("runs")])
+    run_folders = _find(folders or [Path("runs")])
     console = wide_console()
     table = Table("run", "state", "updates", "epoch", "valid ppl", "inside", "loss", "tok/s", "hours", box=None)
-    for folder in found:
+    for folder in run_folders:
         table.add_row(str(folder.path), *_row(folder))
     console.print(table)
-    configs = {folder.path: _flat(folder.read_config()) for folder in found}
+    configs = {folder.path: _flat(folder.read_config()) for folder in run_folders}
     keys = sorted({key for config in configs.values() for key in config})
     differing = [key for key in keys if len({str(config.get(key)) for config in configs.values()}) > 1]
-    if len(found) > 1 and differing:
+    if len(run_folders) > 1 and differing:
         settings = Table("setting", *(str(path) for path in configs), box=None)
         for key in differing:
             settings.add_row(key, *(str(config.get(key, "-")) for config in configs.values()))
@@ -54,21 +54,21 @@ def runs(
         from fenster.train.loss_curve import draw
 
         check_plot_path(plot)
-        draw({str(folder.path): folder for folder in found}, plot)
+        draw({str(folder.path): folder for folder in run_folders}, plot)
         print(f"-> {plot}")
 
 
 def _find(folders: list[Path]) -> list[RunFolder]:
-    found = []
+    run_folders = []
     for path in folders:
         here = [RunFolder(path)] if RunFolder(path).exists else []
-        below = [RunFolder(each.parent) for each in sorted(path.glob("**/run.json"))] if not here else []
+        below = [RunFolder(record.parent) for record in sorted(path.glob("**/run.json"))] if not here else []
         if not here + below:
             raise InputError(
                 "no run here", path=path, expected="a folder that `fenster train` made, or one that holds some"
             )
-        found += here + below
-    return found
+        run_folders += here + below
+    return run_folders
 
 
 def _row(folder: RunFolder) -> list[str]:

@@ -82,14 +82,14 @@ def _gather(index: ExampleIndex, numbers: Longs, name: Literal["source", "target
     shard, bod = index.shard[numbers], index.bod[numbers].astype(np.int64)
     units = index.count[numbers] + bod  # [B] sentences of each example, `<bod>` being one
     example = np.repeat(np.arange(len(numbers)), units)  # [U]
-    place = _within(units)  # [U] which sentence of its example
-    is_bod = (place == 0) & (bod[example] == 1)
-    sentence = index.first[numbers][example] + place - bod[example]  # [U] within the shard
+    sentence_index = _within(units)  # [U] which sentence of its example
+    is_bod = (sentence_index == 0) & (bod[example] == 1)
+    sentence = index.first[numbers][example] + sentence_index - bod[example]  # [U] within the shard
 
     begin, length = np.zeros(len(example), np.int64), np.ones(len(example), np.int64)  # [U] tokens, no end symbol
-    for each in np.unique(shard):
-        mine = (shard[example] == each) & ~is_bod
-        starts = getattr(index.split.shards[each], name).starts
+    for number in np.unique(shard):
+        mine = (shard[example] == number) & ~is_bod
+        starts = getattr(index.split.shards[number], name).starts
         begin[mine] = starts[sentence[mine]]
         length[mine] = starts[sentence[mine] + 1] - begin[mine]
 
@@ -99,10 +99,10 @@ def _gather(index: ExampleIndex, numbers: Longs, name: Literal["source", "target
     ids = np.full(int(ends[-1]), SEP_ID, dtype=np.int32)
     ids[offsets[1:] - 1] = EOS_ID
     ids[starts_out[is_bod]] = BOD_ID
-    for each in np.unique(shard):
-        mine = (shard[example] == each) & ~is_bod
+    for number in np.unique(shard):
+        mine = (shard[example] == number) & ~is_bod
         inside = _within(length[mine])
-        taken = getattr(index.split.shards[each], name).ids[np.repeat(begin[mine], length[mine]) + inside]
+        taken = getattr(index.split.shards[number], name).ids[np.repeat(begin[mine], length[mine]) + inside]
         ids[np.repeat(starts_out[mine], length[mine]) + inside] = taken
 
     # Each example's sentence starts, then its length: one more entry than it has sentences.
@@ -112,7 +112,9 @@ def _gather(index: ExampleIndex, numbers: Longs, name: Literal["source", "target
     opening[closing] = False
     starts[opening] = starts_out - offsets[example]
     starts[closing] = np.diff(offsets)
-    return PackedSide(ids, offsets, np.repeat(place, length + 1).astype(np.int32), starts, _offsets(units + 1))
+    return PackedSide(
+        ids, offsets, np.repeat(sentence_index, length + 1).astype(np.int32), starts, _offsets(units + 1)
+    )
 
 
 def _within(sizes: Longs) -> Longs:

@@ -10,5 +10,5 @@ from fenster.data.text import normalise
 def sentences(text: str, language: str = "en") -> list[str]:
     """The sentences of one line or paragraph, none of them empty; joined with spaces they are the text again."""
     text = normalise(text)
-    found = [normalise(sentence) for sentence in sentencex.segment(language, text)] if text else []
-    return [sentence for sentence in found if sentence]
+    split = [normalise(sentence) for sentence in sentencex.segment(language, text)] if text else []
+    return [sentence for sentence in split if sentence]

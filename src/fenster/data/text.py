@@ -32,7 +32,7 @@ def normalise(text: str) -> str:
 
 def check_texts(texts: Iterable[object]) -> list[str]:
     """Segments that a program gives, if they are text that can be written in UTF-8."""
-    found = []
+    checked = []
     for number, text in enumerate(texts):
         if not isinstance(text, str):
             raise InputError(f"segment {number} is {text!r}", expected="text")
@@ -42,8 +42,8 @@ def check_texts(texts: Iterable[object]) -> list[str]:
                 expected="text that can be written in UTF-8",
                 fix="decode it again with the right encoding",
             )
-        found.append(text)
-    return found
+        checked.append(text)
+    return checked
 
 
 def why_refused(text: str) -> str | None:

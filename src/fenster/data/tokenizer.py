@@ -140,8 +140,8 @@ class Tokenizer:
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """The pieces themselves, for people to look at."""
-        found: list[str] = self._processor.IdToPiece([int(id) for id in ids])
-        return found
+        pieces: list[str] = self._processor.IdToPiece([int(id) for id in ids])
+        return pieces
 
 
 def learn(sentences: Iterable[str], config: TokenizerConfig) -> Tokenizer:

@@ -55,7 +55,7 @@ def heat(loaded: LoadedModel, document: ParallelDocument, segment: int) -> Heat:
             continue
         probe = Probe(keep_weights=True)
         _forward(loaded, source, target, probe)
-        cross = [each[0] for name, each in probe.weights.items() if name.endswith("cross")]
+        cross = [weights_[0] for name, weights_ in probe.weights.items() if name.endswith("cross")]
         weights = torch.stack(cross).mean((0, 1))  # over layers and heads: [T, S]
         here = segment - first
         rows = weights[target.starts[here] : target.starts[here + 1]]

@@ -125,9 +125,9 @@ class Translator:
             requests: list[SearchRequest] = []
             owners: list[DocumentState] = []  # of each request
             for state in open_documents:
-                found = state.requests(self.config.batch_size - len(requests))
-                requests += found
-                owners += [state] * len(found)
+                ready = state.requests(self.config.batch_size - len(requests))
+                requests += ready
+                owners += [state] * len(ready)
             while len(requests) < self.config.batch_size and not exhausted:
                 number, given = next(waiting, (-1, None))
                 if given is None:
@@ -135,9 +135,9 @@ class Translator:
                     break
                 state = self._open(number, as_document(given), (done or {}).get(number, ()), history, gold)
                 open_documents.append(state)
-                found = state.requests(self.config.batch_size - len(requests))
-                requests += found
-                owners += [state] * len(found)
+                ready = state.requests(self.config.batch_size - len(requests))
+                requests += ready
+                owners += [state] * len(ready)
             if requests:
                 began = time.perf_counter()
                 results = self._searcher.search(requests)

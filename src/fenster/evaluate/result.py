@@ -156,7 +156,7 @@ def _number(value: float) -> float | None:
 def _plain(value: Any) -> Any:
     """As JSON has it: NaN becomes null."""
     if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
+        return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [_plain(item) for item in value]
     return _number(float(value)) if isinstance(value, float | np.floating) else value

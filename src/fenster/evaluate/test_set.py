@@ -33,7 +33,7 @@ class TranslatedTestSet:
 
     def __post_init__(self) -> None:
         sizes = [len(document) for document in self.documents]
-        if sizes != [len(each) for each in self.hypotheses]:
+        if sizes != [len(texts) for texts in self.hypotheses]:
             raise ValueError("there must be exactly one hypothesis a segment")
 
     @cached_property
@@ -51,7 +51,7 @@ class TranslatedTestSet:
 
     @cached_property
     def outputs(self) -> list[str]:
-        return [text for each in self.hypotheses for text in each]
+        return [text for texts in self.hypotheses for text in texts]
 
     @cached_property
     def document_index(self) -> npt.NDArray[np.int64]:
@@ -67,11 +67,11 @@ def read_hypotheses(path: Path, documents: Sequence[ParallelDocument]) -> tuple[
         lines = (
             _without_breaks(lines, documents) or _as_laid_out(lines, documents) or _unequal(path, lines, documents)
         )
-    found, at = [], 0
+    hypotheses, at = [], 0
     for document in documents:
-        found.append(tuple(lines[at : at + len(document)]))
+        hypotheses.append(tuple(lines[at : at + len(document)]))
         at += len(document)
-    return tuple(found)
+    return tuple(hypotheses)
 
 
 def read_lines(
@@ -121,15 +121,15 @@ def _lines(path: Path) -> list[str]:
     lines = list(TextFiles().lines(path))
     if bare_suffix(path) != ".jsonl":
         return [normalise(text) for _, text in lines]
-    found = []
+    targets = []
     for number, text in lines:
         try:
-            found.append(normalise(json.loads(text)["target"]))
+            targets.append(normalise(json.loads(text)["target"]))
         except (ValueError, KeyError, TypeError, AttributeError):
             raise InputError(
                 "not a translated segment", path=path, line=number, expected='{"target": "…", …}'
             ) from None
-    return found
+    return targets
 
 
 def _as_laid_out(lines: list[str], documents: Sequence[ParallelDocument]) -> list[str] | None:
@@ -143,15 +143,15 @@ def _as_laid_out(lines: list[str], documents: Sequence[ParallelDocument]) -> lis
 
 def _without_breaks(lines: list[str], documents: Iterable[ParallelDocument]) -> list[str] | None:
     """The segments of a file in which one blank line stands between documents; None if that does not fit."""
-    at, found = 0, []
+    at, segments = 0, []
     for number, document in enumerate(documents):
         if number:
             if at >= len(lines) or lines[at]:
                 return None
             at += 1
-        found += lines[at : at + len(document)]
+        segments += lines[at : at + len(document)]
         at += len(document)
-    return found if at == len(lines) else None
+    return segments if at == len(lines) else None
 
 
 def _unequal(path: Path, lines: list[str], documents: Sequence[ParallelDocument]) -> list[str]:

@@ -14,16 +14,16 @@ _SCALE = ".scale"
 
 def quantize_state(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     """Matrices as int8 with their scales under `<name>.scale`."""
-    found = {}
+    stored = {}
     for name, tensor in weights.items():
         if tensor.dim() != 2:
-            found[name] = tensor
+            stored[name] = tensor
             continue
         scale = tensor.float().abs().amax(1, keepdim=True) / 127
         scale[scale == 0] = 1
-        found[name] = (tensor.float() / scale).round().to(torch.int8)
-        found[name + _SCALE] = scale
-    return found
+        stored[name] = (tensor.float() / scale).round().to(torch.int8)
+        stored[name + _SCALE] = scale
+    return stored
 
 
 def dequantize_state(tensors: dict[str, Tensor]) -> dict[str, Tensor]:

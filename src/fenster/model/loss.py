@@ -53,16 +53,16 @@ def smoothed_loss(
     smoothing: float,
     *,
     chunk: int | None = None,
-    each: ChunkLoss = chunk_loss,
+    loss_of_chunk: ChunkLoss = chunk_loss,
 ) -> Loss:
     """Loss of predicting `target` [T] from `hidden` [T, d] with the output matrix `weight` [V, d].
 
     (1 - smoothing) * nll + smoothing * mean over the vocabulary, as fairseq and PyTorch define it. `chunk` is the
-    tokens taken at a time; `map` may be `chunk_loss` compiled.
+    tokens taken at a time; `loss_of_chunk` may be `chunk_loss` compiled.
     """
     wanted = torch.is_grad_enabled() and (hidden.requires_grad or weight.requires_grad)
     smoothed, nll = _Chunked.apply(  # type: ignore[no-untyped-call]
-        hidden, weight, target.long(), smoothing, chunk or _chunk(weight), each, wanted
+        hidden, weight, target.long(), smoothing, chunk or _chunk(weight), loss_of_chunk, wanted
     )
     return Loss(smoothed, nll)
 
@@ -71,11 +71,11 @@ def smoothed_loss(
 def token_nll(hidden: Tensor, weight: Tensor, target: Tensor, chunk: int | None = None) -> Tensor:
     """[T] negative log-probability of each target token, in float32; no smoothing, no gradient."""
     weight = to_autocast_dtype(weight)
-    found = [
+    chunks = [
         F.cross_entropy(at_least_float32(F.linear(part.to(weight.dtype), weight)), gold, reduction="none")
         for part, gold in _parts(hidden, target.long(), chunk or _chunk(weight))
     ]
-    return torch.cat(found)
+    return torch.cat(chunks)
 
 
 def _chunk(weight: Tensor) -> int:
@@ -95,7 +95,7 @@ class _Chunked(torch.autograd.Function):
         target: Tensor,
         smoothing: float,
         chunk: int,
-        each: ChunkLoss,
+        loss_of_chunk: ChunkLoss,
         wanted: bool,
     ) -> tuple[Tensor, Tensor]:
         narrow = to_autocast_dtype(weight)
@@ -104,7 +104,7 @@ class _Chunked(torch.autograd.Function):
         grads, grad_weight = [], torch.zeros_like(weight) if wanted else None
         with torch.autocast(hidden.device.type, enabled=False):
             for part, gold in _parts(hidden.to(narrow.dtype), target, chunk):
-                smoothed, nll, grad = each(F.linear(part, narrow), gold, smoothing)
+                smoothed, nll, grad = loss_of_chunk(F.linear(part, narrow), gold, smoothing)
                 total += smoothed
                 plain += nll
                 if grad_weight is not None:

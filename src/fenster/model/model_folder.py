@@ -186,15 +186,15 @@ def _files(weights: dict[str, Tensor], most: int | None) -> Iterator[tuple[str, 
 
 
 def _tensors(folder: Path, hashes: dict[str, str]) -> dict[str, Tensor]:
-    found: dict[str, Tensor] = {}
+    tensors: dict[str, Tensor] = {}
     for path in _parts(folder):
         try:
             if path.name in hashes and file_sha256(path) != hashes[path.name]:
                 raise InputError("checksum mismatch: the file is corrupted", path=path, fix="copy the folder again")
-            found |= load_file(path)
+            tensors |= load_file(path)
         except (OSError, SafetensorError) as error:
             raise InputError(f"cannot be loaded ({error})", path=path, fix="copy the folder again") from None
-    return found
+    return tensors
 
 
 def _parts(folder: Path) -> list[Path]:

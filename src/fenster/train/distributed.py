@@ -46,7 +46,7 @@ def join(device: str) -> Iterator[World]:
     """This process' place, from the environment that torchrun sets; alone without it."""
     rank, ranks = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     kind = find_device(device)
-    place = torch.device(kind)
+    where = torch.device(kind)
     if kind == "cuda":
         local = int(os.environ.get("LOCAL_RANK", "0"))
         if local >= torch.cuda.device_count():
@@ -55,16 +55,16 @@ def join(device: str) -> Iterator[World]:
                 expected=f"at most {torch.cuda.device_count()} processes a machine",
                 fix="lower --nproc-per-node",
             )
-        place = torch.device("cuda", local)
-        torch.cuda.set_device(place)
+        where = torch.device("cuda", local)
+        torch.cuda.set_device(where)
     if ranks == 1:
-        yield World(rank, ranks, place)
+        yield World(rank, ranks, where)
         return
     if kind == "cpu" and "OMP_NUM_THREADS" not in os.environ:
         torch.set_num_threads(max(1, torch.get_num_threads() // int(os.environ.get("LOCAL_WORLD_SIZE", ranks))))
     dist.init_process_group("nccl" if kind == "cuda" else "gloo")
     try:
         control = dist.group.WORLD if kind == "cpu" else dist.new_group(backend="gloo")
-        yield World(rank, ranks, place, control)
+        yield World(rank, ranks, where, control)
     finally:
         dist.destroy_process_group()

@@ -80,14 +80,14 @@ class Inputs:
             theirs.copy_(mine, non_blocking=True)
 
     def tensors(self) -> list[Tensor]:
-        found: list[Tensor] = []
+        tensors: list[Tensor] = []
 
         def keep(x: Tensor) -> Tensor:
-            found.append(x)
+            tensors.append(x)
             return x
 
         self.map(keep)
-        return found
+        return tensors
 
 
 def _ids(side: PackedSide) -> Tensor:

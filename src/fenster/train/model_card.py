@@ -30,7 +30,7 @@ def card(description: Description, note: str | None) -> str:
         f"{training['documents']:,} documents, {training['pairs']:,} sentence pairs, "
         f"{training['target_tokens']:,} target tokens, from:",
         "",
-        *(f"- {each['split']}: {', '.join(each['paths'])} (sha256 {each['sha256'][:12]})" for each in inputs),
+        *(f"- {record['split']}: {', '.join(record['paths'])} (sha256 {record['sha256'][:12]})" for record in inputs),
         "",
         note or "No note about the data was given (`card.note`).",
         "",

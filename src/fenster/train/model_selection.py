@@ -163,8 +163,8 @@ class ModelSelection:
 def shareable(record: dict[str, Any]) -> dict[str, Any]:
     """A record of data without where it lay: files keep their name and their folder's, which tells corpora apart."""
     inputs = [
-        each | {"paths": ["/".join(Path(path).parts[-2:]).lstrip("/") for path in each["paths"]]}
-        for each in record["inputs"]
+        record_ | {"paths": ["/".join(Path(path).parts[-2:]).lstrip("/") for path in record_["paths"]]}
+        for record_ in record["inputs"]
     ]
     return {key: value for key, value in record.items() if key != "folder"} | {"inputs": inputs}
 

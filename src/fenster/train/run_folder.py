@@ -65,7 +65,7 @@ class RunFolder:
         """The log, oldest first. A last line that a kill cut short is left out; it is written again on resuming."""
         if not self.log.is_file():
             return []
-        found = []
+        entries = []
         for line in self.log.read_bytes().split(b"\n"):
             try:
                 entry = json.loads(line)
@@ -73,8 +73,8 @@ class RunFolder:
                 continue
             whole = isinstance(entry, dict) and "kind" in entry and "update" in entry
             if whole and (kind is None or entry["kind"] == kind):
-                found.append(entry)
-        return found
+                entries.append(entry)
+        return entries
 
     def rewind(self, update: int) -> None:
         """Drop what a run that goes on from `update` will write again: later entries, and that of its end."""

@@ -49,7 +49,7 @@ class Objective(nn.Module):
     def __init__(self, model: Transformer, smoothing: float, compiled: bool) -> None:
         super().__init__()
         self.model, self.smoothing = model, smoothing
-        self._each = torch.compile(chunk_loss, dynamic=True) if compiled else chunk_loss
+        self._chunk_loss = torch.compile(chunk_loss, dynamic=True) if compiled else chunk_loss
         if compiled:
             # Layer by layer: one short compilation serves all layers of a kind, at any length.
             for layer in (*model.encoder, *model.decoder):
@@ -57,7 +57,9 @@ class Objective(nn.Module):
 
     def forward(self, inputs: Inputs) -> Loss:
         hidden = self.model(inputs.source_ids, inputs.target_ids, inputs.source, inputs.target)
-        return smoothed_loss(hidden, self.model.embedding.weight, inputs.target_ids, self.smoothing, each=self._each)
+        return smoothed_loss(
+            hidden, self.model.embedding.weight, inputs.target_ids, self.smoothing, loss_of_chunk=self._chunk_loss
+        )
 
 
 class Engine:
@@ -160,8 +162,8 @@ class Engine:
             if len(self._captured) < _MOST_GRAPHS:
                 self._captured[shape] = None
             return self._plain_step(inputs.to(self.world.device))
-        found = self._captured[shape]
-        if found is None:
+        captured = self._captured[shape]
+        if captured is None:
             fixed = inputs.to(self.world.device)
             graph = torch.cuda.CUDAGraph()
             torch.cuda.synchronize()
@@ -169,8 +171,8 @@ class Engine:
             # Other threads (the loader, which pins memory) may go on calling CUDA meanwhile.
             with torch.cuda.graph(graph, self._pool, self._stream, capture_error_mode="thread_local"):
                 self._plain_step(fixed)
-            self._captured[shape] = found = graph, fixed
-        graph, fixed = found
+            self._captured[shape] = captured = graph, fixed
+        graph, fixed = captured
         inputs.copy_into(fixed)
         return graph.replay()
 

@@ -72,7 +72,7 @@ def _compare(theirs: ModelConfig, ours: ModelConfig) -> None:
 def _trained_on(training: dict[str, Any]) -> list[str]:
     """A model folder may hold anything there; what cannot be read is not known."""
     try:
-        records = [InputRecord.model_validate(each) for each in training["data"]["inputs"]]
+        records = [InputRecord.model_validate(record) for record in training["data"]["inputs"]]
         own = [path for record in records if record.split == "train" for path in record.paths]
         before = training.get("warm_start")
         return own + (WarmStart.model_validate(before).trained_on if before else [])

@@ -47,10 +47,10 @@ def read_jsonl(paths: Sequence[Path], files: TextFiles) -> Iterator[ParallelDocu
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A JSON object whose keys occur once."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    record = dict(pairs)
+    if len(record) < len(pairs):
         raise ValueError(f"a key occurs twice among {', '.join(key for key, _ in pairs)}")
-    return found
+    return record
 
 
 def _jsonl_fields(row: Any, path: Path, number: int) -> tuple[list[str], list[str], list[list[str]], list[str]]:

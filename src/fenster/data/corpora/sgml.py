@@ -100,9 +100,9 @@ def _lines(path: Path, files: TextFiles) -> Iterator[tuple[int, str]]:
         kept = ""
         while line:
             mark = "-->" if comment else "<!--"
-            before, found, line = line.partition(mark)
+            before, separator, line = line.partition(mark)
             kept += "" if comment else before
-            comment ^= bool(found)
+            comment ^= bool(separator)
         if rest:
             kept, number = f"{rest} {kept}", begin
         rest = ""
@@ -168,10 +168,10 @@ def _documents(path: Path, files: TextFiles) -> Iterator[_Side]:
 
 
 def _document_id(text: str, path: Path, number: int) -> str:
-    found = attributes(text).get("docid", "")
-    if not found:
+    name = attributes(text).get("docid", "")
+    if not name:
         raise InputError("<doc> without docid", path=path, line=number, expected='<doc docid="…">')
-    return found
+    return name
 
 
 def _recognise(form: Format, paths: Sequence[Path]) -> bool:

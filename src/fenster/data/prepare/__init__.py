@@ -142,7 +142,7 @@ def _sample(config: PrepareConfig) -> list[str]:
                 if len(sample) < config.tokenizer.sample:
                     sample.append(text)
                 else:
-                    place = int(rng.random() * seen)
-                    if place < config.tokenizer.sample:
-                        sample[place] = text
+                    slot = int(rng.random() * seen)
+                    if slot < config.tokenizer.sample:
+                        sample[slot] = text
     return sample

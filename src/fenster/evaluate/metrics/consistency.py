@@ -109,15 +109,15 @@ class _Translations:
 
     def __init__(self, sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]) -> None:
         self._source, self._target = _Numbers(), _Numbers()
-        left, right, place, seen = [], [], [], 0
+        left, right, target_index, seen = [], [], [], 0
         for source, target in zip(sources, targets, strict=True):
             a, b = self._source.of(source), self._target.of(target)
             left.append(np.repeat(a, len(b)))
             right.append(np.tile(b, len(a)))
-            place.append(np.tile(np.arange(seen, seen + len(b)), len(a)))
+            target_index.append(np.tile(np.arange(seen, seen + len(b)), len(a)))
             seen += len(b)
         lefts, rights, places = (
-            np.concatenate([np.zeros(0, dtype=np.int64), *each]) for each in (left, right, place)
+            np.concatenate([np.zeros(0, dtype=np.int64), *columns]) for columns in (left, right, target_index)
         )
         self._keys, pair = np.unique(lefts * len(self._target) + rights, return_inverse=True)
         document_index = self._keys // max(1, len(self._target))

@@ -53,12 +53,12 @@ def read_scores(path: Path, items: Sequence[ContrastiveItem]) -> list[list[float
             path=path,
             expected=f"{wanted}: for each of {len(items)} items the reference, then its contrastive variants",
         )
-    found, at = [], 0
+    scores, at = [], 0
     for item in items:
         count = 1 + len(item.contrastive)
-        found.append(numbers[at : at + count])
+        scores.append(numbers[at : at + count])
         at += count
-    return found
+    return scores
 
 
 def right(scores: Sequence[float], maximize: bool) -> bool:
@@ -70,8 +70,8 @@ def right(scores: Sequence[float], maximize: bool) -> bool:
 def accuracy(items: Sequence[ContrastiveItem], scores: Sequence[Sequence[float]], maximize: bool) -> Measurement:
     """The total accuracy, with items of one document drawn together in significance tests."""
     names = {item.document.id: None for item in items}
-    number = {name: place for place, name in enumerate(names)}
-    rows = [[right(each, maximize), 1] for each in scores]
+    number = {name: index for index, name in enumerate(names)}
+    rows = [[right(candidates, maximize), 1] for candidates in scores]
     document_index = [number[item.document.id] for item in items]
     return Measurement("contrastive accuracy", "share", np.array(rows, dtype=float), np.array(document_index))
 
@@ -79,14 +79,14 @@ def accuracy(items: Sequence[ContrastiveItem], scores: Sequence[Sequence[float]]
 def categories(items: Sequence[ContrastiveItem], scores: Sequence[Sequence[float]], maximize: bool) -> list[Category]:
     """By pronoun pair, by whether the antecedent is in the segment itself, by its distance, by pair and distance."""
     sums: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
-    for item, each in zip(items, scores, strict=True):
-        hit = right(each, maximize)
+    for item, candidates in zip(items, scores, strict=True):
+        hit = right(candidates, maximize)
         for key in _kinds(item.record):
             sums[key][0] += hit
             sums[key][1] += 1
     order = ("pronoun pair", "intrasegmental", "antecedent distance", "pair at distance")
-    found = sorted(sums.items(), key=lambda entry: (order.index(entry[0][0]), entry[0][1]))
-    return [Category(kind, name, *counts) for (kind, name), counts in found]
+    ordered = sorted(sums.items(), key=lambda entry: (order.index(entry[0][0]), entry[0][1]))
+    return [Category(kind, name, *counts) for (kind, name), counts in ordered]
 
 
 def _kinds(record: Mapping[str, Any]) -> list[tuple[str, str]]:

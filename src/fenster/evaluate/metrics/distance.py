@@ -48,7 +48,7 @@ class Bin:
 
 def read_decisions(path: Path) -> dict[str, list[Decision]]:
     """What `fenster data generate --decisions` wrote, by document."""
-    found: dict[str, list[Decision]] = {}
+    decisions: dict[str, list[Decision]] = {}
     for number, text in TextFiles().lines(path):
         try:
             entry = json.loads(text)
@@ -59,12 +59,12 @@ def read_decisions(path: Path) -> dict[str, list[Decision]]:
                 tuple(entry["options"]),
                 entry["segment"] - entry["distance"],
             )
-            found.setdefault(entry["document"], []).append(decision)
+            decisions.setdefault(entry["document"], []).append(decision)
         except (ValueError, KeyError, TypeError):
             raise InputError(
                 "not a choice", path=path, line=number, expected="what `fenster data generate --decisions` writes"
             ) from None
-    return found
+    return decisions
 
 
 def generated(texts: TranslatedTestSet, decisions: dict[str, list[Decision]]) -> list[Choice]:
@@ -72,19 +72,19 @@ def generated(texts: TranslatedTestSet, decisions: dict[str, list[Decision]]) ->
     names = {document.id for document in texts.documents}
     if missing := sorted(decisions.keys() - names):
         raise InputError(f"choices in document {missing[0]!r}, which the test set does not have")
-    found = []
+    choices = []
     for number, (document, outputs) in enumerate(zip(texts.documents, texts.hypotheses, strict=True)):
         sizes = _sizes(document.source.texts)
-        for each in decisions.get(document.id, ()):
-            if not 0 <= each.decided_by < each.segment < len(document):
+        for decision in decisions.get(document.id, ()):
+            if not 0 <= decision.decided_by < decision.segment < len(document):
                 raise InputError(
                     f"document {document.id!r} has {len(document)} segments, but a choice is in segment "
-                    f"{each.segment}, decided by {each.decided_by} (from 0)"
+                    f"{decision.segment}, decided by {decision.decided_by} (from 0)"
                 )
-            right = each.right(outputs[each.segment])
-            between = int(sizes[each.decided_by + 1 : each.segment + 1].sum())
-            found.append(Choice(number, each.kind, right, each.distance, between))
-    return found
+            right = decision.right(outputs[decision.segment])
+            between = int(sizes[decision.decided_by + 1 : decision.segment + 1].sum())
+            choices.append(Choice(number, decision.kind, right, decision.distance, between))
+    return choices
 
 
 def registers(texts: TranslatedTestSet, counter: FormCounter, score: str = "formality") -> list[Choice]:
@@ -92,37 +92,37 @@ def registers(texts: TranslatedTestSet, counter: FormCounter, score: str = "form
     active = counter.active(score, texts.sources)
     gold = counter.count(score, active, texts.references[0]) > 0
     made = counter.count(score, active, texts.outputs) > 0
-    found, at = [], 0
+    choices, at = [], 0
     for number, document in enumerate(texts.documents):
         sizes, last = _sizes(document.source.texts), None
-        for place in range(len(document)):
-            shown, chosen = gold[at + place], made[at + place]
+        for index in range(len(document)):
+            shown, chosen = gold[at + index], made[at + index]
             if not shown.any():
                 continue
             if last is not None and shown.sum() == 1:
-                between = int(sizes[last + 1 : place + 1].sum())
-                found.append(Choice(number, "register", bool((shown == chosen).all()), place - last, between))
-            last = place
+                between = int(sizes[last + 1 : index + 1].sum())
+                choices.append(Choice(number, "register", bool((shown == chosen).all()), index - last, between))
+            last = index
         at += len(document)
-    return found
+    return choices
 
 
 def bins(choices: Iterable[Choice]) -> list[Bin]:
     """Accuracy by distance, for each kind of choice, in both units."""
     chosen = list(choices)
-    found = []
+    rows = []
     for unit, ends in (("sentences", SENTENCES), ("words", WORDS)):
         for kind in sorted({choice.kind for choice in chosen}):
             of_kind = [choice for choice in chosen if choice.kind == kind]
             distances = np.array([getattr(choice, unit) for choice in of_kind])
-            place = np.searchsorted(ends, distances)
+            bin_number = np.searchsorted(ends, distances)
             for number in range(len(ends) + 1):
-                inside = np.flatnonzero(place == number)
+                inside = np.flatnonzero(bin_number == number)
                 if len(inside):
                     right = sum(of_kind[n].right for n in inside)
                     middle = float(distances[inside].mean())
-                    found.append(Bin(unit, _label(ends, number), kind, right, len(inside), middle))
-    return found
+                    rows.append(Bin(unit, _label(ends, number), kind, right, len(inside), middle))
+    return rows
 
 
 def _label(ends: Sequence[int], number: int) -> str:

@@ -46,12 +46,12 @@ class Item:
 
 def read_items(path: Path, limit: int | None = None) -> list[Item]:
     """JSONL, an item a line. With `limit` items are taken evenly from the whole file, not from its beginning."""
-    found = [_item(text, path, number) for number, text in TextFiles().lines(path) if text.strip()]
-    if not found:
+    items = [_item(text, path, number) for number, text in TextFiles().lines(path) if text.strip()]
+    if not items:
         raise InputError("there is no item", path=path, expected="JSONL, an item a line")
-    if limit is None or limit >= len(found):
-        return found
-    return [found[place] for place in np.linspace(0, len(found) - 1, limit).round().astype(int)]
+    if limit is None or limit >= len(items):
+        return items
+    return [items[index] for index in np.linspace(0, len(items) - 1, limit).round().astype(int)]
 
 
 def _item(text: str, path: Path, number: int) -> Item:
@@ -59,8 +59,8 @@ def _item(text: str, path: Path, number: int) -> Item:
         record: dict[str, Any] = json.loads(text)
         document, source, reference, expected, context = (record[key] for key in _NEEDED)
         context = [context] if isinstance(context, str) else list(context or ())
-        for each in (source, reference, expected, *context):
-            each.encode("utf-8")  # half a surrogate pair is no text
+        for text_ in (source, reference, expected, *context):
+            text_.encode("utf-8")  # half a surrogate pair is no text
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError(
             "not an item", path=path, line=number, expected=f"a JSON object with {', '.join(_NEEDED)}"
@@ -93,7 +93,7 @@ def as_test_set(items: Sequence[Item], translations: Sequence[str]) -> Translate
 
 def accuracy(items: Sequence[Item], translations: Sequence[str]) -> Measurement:
     """The share of items whose translation holds the expected form."""
-    number = {name: place for place, name in enumerate(dict.fromkeys(item.document for item in items))}
+    number = {name: index for index, name in enumerate(dict.fromkeys(item.document for item in items))}
     rows = [[holds(item.expected, text), 1] for item, text in zip(items, translations, strict=True)]
     document_index = np.array([number[item.document] for item in items])
     return Measurement("expected form", "share", np.array(rows, dtype=float), document_index, "any case, whole word")

@@ -37,19 +37,19 @@ class FormCounter:
     def active(self, score: str, sources: Sequence[str]) -> npt.NDArray[np.bool_]:
         """[N, classes] whether a class counts in a sentence."""
         rules = self.rules.scores[score]
-        used = {*rules.trigger, *(group for each in rules.classes.values() for group in each.unless)}
+        used = {*rules.trigger, *(group for form_class in rules.classes.values() for group in form_class.unless)}
         # Tagging is slow, so only sentences that hold one of the words at all are tagged.
         forms = frozenset[str]().union(*(self.rules.groups[group] for group in rules.trigger))
         texts = [self._cased(text) for text in sources]
         maybe = [number for number, text in enumerate(texts) if not forms.isdisjoint(_WORD.findall(text))]
         accepted = frozenset(self.rules.tags.source)
-        found = np.zeros((len(texts), len(rules.classes)), dtype=bool)
+        active = np.zeros((len(texts), len(rules.classes)), dtype=bool)
         for number, tagged in zip(maybe, self.source.tag([texts[number] for number in maybe]), strict=True):
             tokens = _accepted(tagged, accepted)
             present = {group for group in used if not self.rules.groups[group].isdisjoint(tokens)}
             if present.intersection(rules.trigger):
-                found[number] = [present.isdisjoint(each.unless) for each in rules.classes.values()]
-        return found
+                active[number] = [present.isdisjoint(form_class.unless) for form_class in rules.classes.values()]
+        return active
 
     def count(self, score: str, active: npt.NDArray[np.bool_], targets: Sequence[str]) -> Counts:
         """[N, classes] forms of each active class."""
@@ -58,11 +58,11 @@ class FormCounter:
         texts = [self._cased(text) for text in targets]
         maybe = [n for n in np.flatnonzero(active.any(1)) if not anything.isdisjoint(_WORD.findall(texts[n]))]
         accepted = frozenset(self.rules.tags.target)
-        found = np.zeros(active.shape, dtype=np.int64)
+        counts = np.zeros(active.shape, dtype=np.int64)
         for number, tagged in zip(maybe, self.target.tag([texts[n] for n in maybe]), strict=True):
             tokens = _accepted(tagged, accepted)
-            found[number] = [sum(token in each for token in tokens) for each in forms]
-        return found * active
+            counts[number] = [sum(token in class_forms for token in tokens) for class_forms in forms]
+        return counts * active
 
     def _cased(self, text: str) -> str:
         return text.lower() if self.lowercase else text

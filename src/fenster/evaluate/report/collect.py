@@ -22,8 +22,8 @@ class Placed:
 
     def files(self, key: str) -> list[Path]:
         """Those of a kind, if all are still there."""
-        found = [self.path.parent / name for name in self.result.files.get(key, ())]
-        return found if all(path.exists() for path in found) else []
+        paths = [self.path.parent / name for name in self.result.files.get(key, ())]
+        return paths if all(path.exists() for path in paths) else []
 
 
 @dataclass(frozen=True)
@@ -32,58 +32,60 @@ class Collection:
 
     def of(self, kind: Kind, test: str | None = None) -> list[Placed]:
         """Results of a kind in the order of the paper's tables."""
-        return [each for each in self.results if each.result.kind == kind and test in (None, each.result.test)]
+        return [
+            placed for placed in self.results if placed.result.kind == kind and test in (None, placed.result.test)
+        ]
 
     def tests(self) -> list[str]:
         """Test sets with translations, those of most systems first."""
-        names = [each.result.test for each in self.of("translation")]
+        names = [placed.result.test for placed in self.of("translation")]
         return sorted(dict.fromkeys(names), key=lambda name: -names.count(name))
 
 
 def collect(paths: Sequence[Path]) -> Collection:
     """Result files, and those in folders; the same result twice is one."""
-    found: dict[Path, Result] = {}
+    results: dict[Path, Result] = {}
     for path in paths:
         if path.is_dir():
             inside = sorted([*path.rglob("*.json"), *path.rglob("*.json.xz")])
             if not inside:
                 raise InputError("no result in this folder", path=path, expected="JSON from `fenster evaluate` …")
-            found.update({each.resolve(): Result.read(each) for each in inside})
+            results.update({file.resolve(): Result.read(file) for file in inside})
         else:
-            found[path.resolve()] = Result.read(path)
-    placed = _told_apart([Placed(result, path) for path, result in found.items()])
-    return Collection(tuple(sorted(placed, key=lambda each: _rank(each.result))))
+            results[path.resolve()] = Result.read(path)
+    placed = _told_apart([Placed(result, path) for path, result in results.items()])
+    return Collection(tuple(sorted(placed, key=lambda one: _rank(one.result))))
 
 
 def _told_apart(placed: list[Placed]) -> list[Placed]:
     """Systems of one name with other settings get names of their own; what cannot be told apart is refused."""
     groups: dict[tuple[str, ...], list[Placed]] = {}
     sizes: dict[tuple[str, str], Placed] = {}
-    for each in placed:
-        result = each.result
+    for one in placed:
+        result = one.result
         key = (result.kind, result.test, result.variant, result.system.name, result.system.strategy or "")
-        groups.setdefault(key, []).append(each)
-        first = sizes.setdefault((result.kind, result.test), each)
+        groups.setdefault(key, []).append(one)
+        first = sizes.setdefault((result.kind, result.test), one)
         if result.kind in ("translation", "contrastive", "items") and first.result.segments != result.segments:
             raise InputError(
                 f"a test set called {result.test!r} of {result.segments} segments; the one in {first.path} has "
                 f"{first.result.segments}",
-                path=each.path,
+                path=one.path,
                 fix="evaluate the same items, or with --name, so that test sets have names of their own",
             )
     made = []
     for group in groups.values():
-        differ = [key for key in _SETTINGS if len({getattr(each.result.system, key) for each in group}) > 1]
-        for each in group:
-            system = each.result.system
+        differ = [key for key in _SETTINGS if len({getattr(one.result.system, key) for one in group}) > 1]
+        for one in group:
+            system = one.result.system
             extra = ", ".join(f"{key} {getattr(system, key)}" for key in differ)
             name = f"{system.name} ({extra})" if extra else system.name
-            made.append(Placed(_renamed(each.result, name), each.path))
+            made.append(Placed(_renamed(one.result, name), one.path))
             same = [other for other in made[:-1] if _who(other.result) == _who(made[-1].result)]
             if same:
                 raise InputError(
                     f"the same system on the same test set as {same[0].path}",
-                    path=each.path,
+                    path=one.path,
                     fix="evaluate one of them with another --title",
                 )
     return made
@@ -106,9 +108,9 @@ def _rank(result: Result) -> tuple[int, int, float, str, str]:
     return kind, windows, size, system.name, system.strategy or ""
 
 
-def item_sets(found: Collection) -> list[str]:
+def item_sets(collection: Collection) -> list[str]:
     """Names of the item sets."""
-    return list(dict.fromkeys(str(each.result.extra.get("set")) for each in found.of("items")))
+    return list(dict.fromkeys(str(placed.result.extra.get("set")) for placed in collection.of("items")))
 
 
 def amount(variant: str) -> tuple[bool, str]:

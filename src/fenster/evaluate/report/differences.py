@@ -12,19 +12,19 @@ from fenster.evaluate.result import Result
 from fenster.evaluate.significance import Comparison
 
 
-def differences(found: Collection, against: str | None) -> Iterator[Table]:
+def differences(collection: Collection, against: str | None) -> Iterator[Table]:
     """A table for each kind of result on each test set that `against` (by default the first system) has, too."""
     groups: dict[tuple[str, str], list[Placed]] = {}
-    for each in found.results:
-        groups.setdefault((each.result.kind, each.result.test), []).append(each)
-    names = dict.fromkeys(label(each.result) for each in found.results)
+    for placed in collection.results:
+        groups.setdefault((placed.result.kind, placed.result.test), []).append(placed)
+    names = dict.fromkeys(label(placed.result) for placed in collection.results)
     if against is not None and against not in names:
         raise ConfigError(f"--against: no system is called {against!r}", expected=" | ".join(names))
     for group in groups.values():
-        results = [each.result for each in group]
+        results = [placed.result for placed in group]
         base = results[0]
         if against is not None:
-            of_it = [each.result for each in main_strategy(group) if label(each.result) == against]
+            of_it = [placed.result for placed in main_strategy(group) if label(placed.result) == against]
             if not of_it:
                 continue
             base = of_it[0]
@@ -48,7 +48,7 @@ def _table(base: Result, others: list[Result]) -> Table:
     return Table(title, ("system", "search", *names), tuple(rows), note)
 
 
-def _cell(found: Comparison | None) -> str:
-    if found is None or math.isnan(found.difference):
+def _cell(comparison: Comparison | None) -> str:
+    if comparison is None or math.isnan(comparison.difference):
         return "–"
-    return f"{found.difference:+.1f}" + ("" if math.isnan(found.p) else f" (p = {found.p:.3f})")
+    return f"{comparison.difference:+.1f}" + ("" if math.isnan(comparison.p) else f" (p = {comparison.p:.3f})")

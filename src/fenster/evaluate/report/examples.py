@@ -34,28 +34,30 @@ class Example:
     rows: tuple[tuple[Marked, ...], ...]
 
 
-def examples(found: Collection, rules: str, count: int, say: Callable[[str], None]) -> Iterator[Example]:
+def examples(collection: Collection, rules: str, count: int, say: Callable[[str], None]) -> Iterator[Example]:
     """The stretches in which systems differ most in register, `count` of each test set whose files are there; `say`
     hears why there are none of a set."""
     loaded = load_rules(rules)
     if _SCORE not in loaded.scores:
         return say(f"no examples: the rules have no score called {_SCORE}")
     counter = FormCounter(loaded, TAGGERS["lists"](loaded.source), TAGGERS["lists"](loaded.target))
-    for test in found.tests() if count else ():
-        systems = [each for each in main_strategy(found.of("translation", test)) if each.files("hypotheses")]
+    for test in collection.tests() if count else ():
+        systems = [
+            placed for placed in main_strategy(collection.of("translation", test)) if placed.files("hypotheses")
+        ]
         try:
             documents = _documents(systems[0]) if systems else None
             if documents is None:
                 say(f"no examples of {test}: its translations or its test set are not there")
                 continue
             texts = [
-                TranslatedTestSet(documents, read_hypotheses(each.files("hypotheses")[0], documents))
-                for each in systems
+                TranslatedTestSet(documents, read_hypotheses(placed.files("hypotheses")[0], documents))
+                for placed in systems
             ]
         except InputError as error:
             say(f"no examples of {test}: {error.what}")
             continue
-        yield from _stretches(test, texts, [label(each.result) for each in systems], counter, count)
+        yield from _stretches(test, texts, [label(placed.result) for placed in systems], counter, count)
     return None
 
 
@@ -73,7 +75,7 @@ def _stretches(
 ) -> Iterator[Example]:
     first = texts[0]
     active = counter.active(_SCORE, first.sources)
-    sides = [first.references[0], *(each.outputs for each in texts)]
+    sides = [first.references[0], *(test_set.outputs for test_set in texts)]
     counts = np.stack([counter.count(_SCORE, active, side) for side in sides])  # [sides, segments, classes]
     # A segment is worth showing for its forms, and more so where a system has not the reference's.
     worth = counts.sum((0, 2)) + 4 * np.abs(counts[1:] - counts[:1]).sum((0, 2))
@@ -92,15 +94,15 @@ def _stretches(
             continue
         taken.add(number)
         rows = []
-        for place in range(offset + begin, offset + end):
+        for segment in range(offset + begin, offset + end):
             forms = {
                 word: name
-                for on, (name, words) in zip(active[place], counter.rules.forms[_SCORE].items(), strict=True)
+                for on, (name, words) in zip(active[segment], counter.rules.forms[_SCORE].items(), strict=True)
                 for word in words
                 if on
             }
-            plain: Marked = ((first.sources[place], ""),)
-            rows.append((plain, *(_marked(side[place], forms) for side in sides)))
+            plain: Marked = ((first.sources[segment], ""),)
+            rows.append((plain, *(_marked(side[segment], forms) for side in sides)))
         columns = ("source", "reference", *names)
         yield Example(test, first.documents[number].id, begin + 1, columns, tuple(rows))
 

@@ -42,19 +42,19 @@ def _paper(table: str, result: Result, *keys: str) -> dict[str, Any]:
     return {}
 
 
-def _number(row: dict[str, Any], key: str, place: int | None = None) -> str:
+def _number(row: dict[str, Any], key: str, index: int | None = None) -> str:
     value = row.get(key)
     if value is None:
         return "–"
-    return f"{value if place is None else value[place]:.1f}"
+    return f"{value if index is None else value[index]:.1f}"
 
 
 def _attention(collection: Collection) -> Table | None:
     rows = []
-    for each in collection.of("attention"):
-        result = each.result
+    for placed in collection.of("attention"):
+        result = placed.result
         paper = _paper("table1", result, "attention", "context")
-        reach = result.extra.get("effective_context")
+        effective = result.extra.get("effective_context")
         bleu = next(
             (
                 figure(other.result.score("BLEU"))
@@ -70,7 +70,7 @@ def _attention(collection: Collection) -> Table | None:
                 f"{100 * result.extra['cross']:.1f}",
                 f"{100 * result.extra['last']:.1f}",
                 bleu,
-                f"{reach} tokens" if reach is not None else result.system.context or "–",
+                f"{effective} tokens" if effective is not None else result.system.context or "–",
                 _number(paper, "share"),
                 _number(paper, "bleu"),
             )
@@ -91,9 +91,9 @@ def _attention(collection: Collection) -> Table | None:
 
 def _search(collection: Collection, test: str) -> Table | None:
     by_system: dict[str, dict[str, Placed]] = {}
-    for each in collection.of("translation", test):
-        by_system.setdefault(each.result.system.name, {})[each.result.system.strategy or ""] = each
-    if all(len(each) < 2 for each in by_system.values()):
+    for placed in collection.of("translation", test):
+        by_system.setdefault(placed.result.system.name, {})[placed.result.system.strategy or ""] = placed
+    if all(len(placed) < 2 for placed in by_system.values()):
         return None
     rows = []
     for name, searches in by_system.items():
@@ -116,20 +116,20 @@ def _tuning(collection: Collection, test: str) -> Table | None:
         return None
     contexts = {placed.result.system.context for placed in windows}
     rows = []
-    for each in results:
-        system = each.result.system
+    for placed in results:
+        system = placed.result.system
         if system.context not in contexts:
             continue
         keys = ("attention", "positions", "alignment", "window")
-        paper = _paper("table4", each.result, *(keys if system.window is not None else keys[:2]))
+        paper = _paper("table4", placed.result, *(keys if system.window is not None else keys[:2]))
         rows.append(
             (
                 system.name,
                 {"sinusoidal": "abs", "relative": "rel"}.get(system.positions or "", "–"),
                 system.alignment or "–",
                 "–" if system.window is None else str(system.window),
-                figure(each.result.score("BLEU")),
-                figure(each.result.score("TER")),
+                figure(placed.result.score("BLEU")),
+                figure(placed.result.score("TER")),
                 _number(paper, "bleu"),
                 _number(paper, "ter"),
             )
@@ -142,7 +142,7 @@ def _final(collection: Collection) -> Table:
     results = main_strategy(collection.of("translation"))
     tests, rows = collection.tests(), []
     for name in system_names(results):
-        of_system = {each.result.test: each.result for each in results if each.result.system.name == name}
+        of_system = {placed.result.test: placed.result for placed in results if placed.result.system.name == name}
         first = next(iter(of_system.values()))
         paper = _paper("table5", first, "attention", "context")
         cells = []
@@ -171,13 +171,13 @@ def _pronouns(collection: Collection) -> Table | None:
     results = main_strategy(collection.of("translation"))
     sets = contrastive_sets(collection)
     contrastive = {
-        each.result.system.name: each.result for each in collection.of("contrastive", sets[0] if sets else "")
+        placed.result.system.name: placed.result for placed in collection.of("contrastive", sets[0] if sets else "")
     }
-    if not contrastive and not any(each.result.score("pronoun F1") for each in results):
+    if not contrastive and not any(placed.result.score("pronoun F1") for placed in results):
         return None
     tests, rows = collection.tests(), []
     for name in dict.fromkeys([*system_names(results), *contrastive]):
-        of_system = {each.result.test: each.result for each in results if each.result.system.name == name}
+        of_system = {placed.result.test: placed.result for placed in results if placed.result.system.name == name}
         first = contrastive.get(name) or next(iter(of_system.values()))
         paper = _paper("table6", first, "attention", "context")
         accuracy = contrastive[name].score("contrastive accuracy") if name in contrastive else None

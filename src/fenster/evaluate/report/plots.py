@@ -13,22 +13,26 @@ from fenster.io.plotting import pyplot
 _CONTEXTS = ("sentences", "words")
 
 
-def plots(found: Collection) -> Iterator[tuple[str, str, Any]]:
+def plots(collection: Collection) -> Iterator[tuple[str, str, Any]]:
     """(name, caption, matplotlib figure)"""
     plt = pyplot()
     if plt is None:
         return
     plt.rcParams.update({"svg.fonttype": "none", "font.size": 9})
     for make in (_by_context, _by_distance, _by_given, _heat):
-        for name, caption, figure in make(found, plt):
+        for name, caption, figure in make(collection, plt):
             yield name, caption, figure
             plt.close(figure)
 
 
-def _by_context(found: Collection, plt: Any) -> Iterator[tuple[str, str, Any]]:
+def _by_context(collection: Collection, plt: Any) -> Iterator[tuple[str, str, Any]]:
     """BLEU by how much context a system has."""
-    for test in found.tests():
-        results = [each.result for each in main_strategy(found.of("translation", test)) if each.result.system.context]
+    for test in collection.tests():
+        results = [
+            placed.result
+            for placed in main_strategy(collection.of("translation", test))
+            if placed.result.system.context
+        ]
         if len(results) < 2:
             continue
         figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
@@ -48,11 +52,14 @@ def _by_context(found: Collection, plt: Any) -> Iterator[tuple[str, str, Any]]:
         yield f"bleu-by-context-{test}", note, figure
 
 
-def _by_distance(found: Collection, plt: Any) -> Iterator[tuple[str, str, Any]]:
+def _by_distance(collection: Collection, plt: Any) -> Iterator[tuple[str, str, Any]]:
     """Accuracy by distance to the deciding sentence."""
-    reach = {each.result.system.name: each.result.extra.get("effective_context") for each in found.of("attention")}
-    for test in dict.fromkeys(each.result.test for each in found.of("distance")):
-        results = [each.result for each in found.of("distance", test)]
+    effective = {
+        placed.result.system.name: placed.result.extra.get("effective_context")
+        for placed in collection.of("attention")
+    }
+    for test in dict.fromkeys(placed.result.test for placed in collection.of("distance")):
+        results = [placed.result for placed in collection.of("distance", test)]
         kinds = sorted({line["kind"] for result in results for line in result.table})
         figure, grid = plt.subplots(
             len(kinds), 2, figsize=(9, 2.6 * len(kinds)), sharey=True, squeeze=False, layout="constrained"
@@ -64,7 +71,7 @@ def _by_distance(found: Collection, plt: Any) -> Iterator[tuple[str, str, Any]]:
                     xs = [line["middle"] for line in lines]
                     ys = [100 * line["right"] / line["total"] for line in lines]
                     (drawn,) = axes.plot(xs, ys, "o-", label=label(result))
-                    far = reach.get(result.system.name)
+                    far = effective.get(result.system.name)
                     if unit == "words" and far is not None and xs and far < 2 * max(xs):
                         axes.axvline(far, color=drawn.get_color(), linestyle=":")
                 axes.set(xlabel=f"distance in {unit}", ylabel=f"{kind} right, %", ylim=(0, 105))
@@ -73,10 +80,10 @@ def _by_distance(found: Collection, plt: Any) -> Iterator[tuple[str, str, Any]]:
         yield f"accuracy-by-distance-{test}", note, figure
 
 
-def _by_given(found: Collection, plt: Any) -> Iterator[tuple[str, str, Any]]:
+def _by_given(collection: Collection, plt: Any) -> Iterator[tuple[str, str, Any]]:
     """Items by the context that was given, a picture a set."""
-    for name in item_sets(found):
-        results = [each.result for each in found.of("items") if each.result.extra.get("set") == name]
+    for name in item_sets(collection):
+        results = [placed.result for placed in collection.of("items") if placed.result.extra.get("set") == name]
         amounts = sorted({result.variant for result in results}, key=amount)
         if len(amounts) < 2:
             continue
@@ -94,10 +101,10 @@ def _by_given(found: Collection, plt: Any) -> Iterator[tuple[str, str, Any]]:
         yield f"items-{name}", f"Items of {name} whose translation holds the expected form, by context given", figure
 
 
-def _heat(found: Collection, plt: Any) -> Iterator[tuple[str, str, Any]]:
+def _heat(collection: Collection, plt: Any) -> Iterator[tuple[str, str, Any]]:
     """Cross-attention of a chosen sentence."""
-    for each in found.of("attention"):
-        heat = each.result.extra.get("heat")
+    for placed in collection.of("attention"):
+        heat = placed.result.extra.get("heat")
         if not heat:
             continue
         wide, high = len(heat["source"]), len(heat["target"])
@@ -109,7 +116,7 @@ def _heat(found: Collection, plt: Any) -> Iterator[tuple[str, str, Any]]:
         axes.set_yticks(range(high), heat["target"], fontsize=6)
         for edge in (heat["first"], heat["last"]):
             axes.axvline(edge - 0.5, color="tab:blue", linewidth=1)
-        title = f"{label(each.result)}: segment {heat['segment'] + 1} of {heat['document']}"
+        title = f"{label(placed.result)}: segment {heat['segment'] + 1} of {heat['document']}"
         note = "mean over heads and layers; between the blue lines lies the sentence itself"
         axes.set_title(title, fontsize=8)
-        yield f"attention-{label(each.result)}-{each.result.test}", f"Cross-attention, {title}; {note}", figure
+        yield f"attention-{label(placed.result)}-{placed.result.test}", f"Cross-attention, {title}; {note}", figure

@@ -27,8 +27,8 @@ def _metrics(collection: Collection, test: str) -> Table:
     results = [placed.result for placed in collection.of("translation", test)]
     metrics = list(dict.fromkeys(s.name for result in results for s in result.scores if not s.is_variant))
     rows = []
-    for each in collection.of("translation", test):
-        result = each.result
+    for placed in collection.of("translation", test):
+        result = placed.result
         cells = [figure(result.score(name), True) for name in metrics]
         rows.append((label(result), result.system.strategy or "–", *cells))
     reference = [
@@ -43,7 +43,7 @@ def _metrics(collection: Collection, test: str) -> Table:
 
 
 def _contrastive(collection: Collection, test: str) -> Table:
-    results = [each.result for each in collection.of("contrastive", test)]
+    results = [placed.result for placed in collection.of("contrastive", test)]
     names = list(dict.fromkeys((line["kind"], line["name"]) for result in results for line in result.table))
     rows = []
     for kind, name in names:
@@ -51,7 +51,7 @@ def _contrastive(collection: Collection, test: str) -> Table:
             continue
         cells = []
         for result in results:
-            line = next((each for each in result.table if (each["kind"], each["name"]) == (kind, name)), None)
+            line = next((row for row in result.table if (row["kind"], row["name"]) == (kind, name)), None)
             cells.append("–" if line is None else f"{100 * line['right'] / line['total']:.1f} of {line['total']:,}")
         rows.append((kind, name, *cells))
     columns = ("", "", *(label(result) for result in results))
@@ -59,21 +59,21 @@ def _contrastive(collection: Collection, test: str) -> Table:
 
 
 def _items(collection: Collection, name: str) -> Table:
-    results = [each.result for each in collection.of("items") if str(each.result.extra.get("set")) == name]
+    results = [placed.result for placed in collection.of("items") if str(placed.result.extra.get("set")) == name]
     amounts = sorted({result.variant for result in results}, key=amount)
     rows = []
     for system in dict.fromkeys(result.system.name for result in results):
         of_system = {result.variant: result for result in results if result.system.name == system}
         for metric in ("expected form", "formality F1"):
-            cells = [figure(of_system[each].score(metric), True) if each in of_system else "–" for each in amounts]
+            cells = [figure(of_system[given].score(metric), True) if given in of_system else "–" for given in amounts]
             rows.append((system, metric, *cells))
-    columns = ("system", "metric", *(f"{each} preceding" for each in amounts))
+    columns = ("system", "metric", *(f"{given} preceding" for given in amounts))
     return Table(f"Items in context, by the sentences given before them: {name}", columns, tuple(rows))
 
 
 def _counts(collection: Collection, test: str) -> Table | None:
     """The paper's Table 8: forms of each class in the reference, and what systems make of them."""
-    results = [each.result for each in main_strategy(collection.of("translation", test))]
+    results = [placed.result for placed in main_strategy(collection.of("translation", test))]
     rows = []
     for name in ("pronoun F1", "formality F1"):
         counted = [(result, score.details["counts"]) for result in results if (score := result.score(name))]

@@ -51,7 +51,7 @@ class Rules(Config):
     @model_validator(mode="after")
     def _consistent(self) -> Rules:
         for name, score in self.scores.items():
-            used = {*score.trigger, *(group for each in score.classes.values() for group in each.unless)}
+            used = {*score.trigger, *(group for form_class in score.classes.values() for group in form_class.unless)}
             if unknown := sorted(used - self.words.keys()):
                 raise ValueError(f"scores.{name} names {unknown[0]!r}, which is not a group of words")
             if any(len(weights) != len(score.classes) for weights in score.weights.values()):
@@ -69,7 +69,7 @@ class Rules(Config):
     def forms(self) -> dict[str, dict[str, frozenset[str]]]:
         """The forms of each class of each score, as text has them."""
         return {
-            name: {label: both_cases(each.forms) for label, each in score.classes.items()}
+            name: {label: both_cases(form_class.forms) for label, form_class in score.classes.items()}
             for name, score in self.scores.items()
         }
 

@@ -35,5 +35,5 @@ class HantaTagger:
     def _sentence(self, tokens: list[str]) -> Tagged:
         if not tokens:
             return []
-        found = self._tagger.tag_sent(tokens)
-        return [(token, self._names.get(tag, tag)) for token, (_, _, tag) in zip(tokens, found, strict=True)]
+        tagged = self._tagger.tag_sent(tokens)
+        return [(token, self._names.get(tag, tag)) for token, (_, _, tag) in zip(tokens, tagged, strict=True)]

@@ -28,4 +28,4 @@ class SpacyTagger:
         self.name = f"spaCy {spacy.__version__}, {model} {self._pipe.meta['version']}"
 
     def tag(self, sentences: Sequence[str]) -> list[Tagged]:
-        return [[(token.text, token.tag_) for token in found] for found in self._pipe.pipe(sentences)]
+        return [[(token.text, token.tag_) for token in document] for document in self._pipe.pipe(sentences)]

@@ -101,8 +101,8 @@ def backward(
     q, k, v, dout = _readable(q), _readable(k), _readable(v), _readable(dout)
     dq, dk, dv = (torch.empty_like(x, memory_format=torch.contiguous_format) for x in (q, k, v))
     blocks = triton.cdiv(tokens, _BACKWARD_TILES.queries)
-    each = triton.cdiv(blocks, programs(q.device, heads, _BACKWARD_TILES.programs))
-    count = triton.cdiv(blocks, each)
+    per_program = triton.cdiv(blocks, programs(q.device, heads, _BACKWARD_TILES.programs))
+    count = triton.cdiv(blocks, per_program)
     shares = torch.empty((count if table is not None else 0, 64, heads, size), dtype=torch.float32, device=q.device)
     by_query, by_key = (
         functools.partial(_rows, rows=rows) for rows in (_BACKWARD_TILES.queries, _BACKWARD_TILES.keys)
@@ -111,7 +111,7 @@ def backward(
         by_query(q), by_key(k), by_key(v), *_terms(q, fourier_coeffs, _BACKWARD_TILES.keys),
         None if table is None else by_query(rotated_q),
         by_query(out), by_query(dout), first, last, lse,
-        dq, dk, dv, shares, tokens, size**-0.5, heads, blocks, each,
+        dq, dk, dv, shares, tokens, size**-0.5, heads, blocks, per_program,
         D=size, W=window, BM=_BACKWARD_TILES.queries, BN=_BACKWARD_TILES.keys, RELATIVE=table is not None,
         STAGES=_BACKWARD_TILES.stages, num_warps=_BACKWARD_TILES.warps,
     )  # fmt: skip
@@ -132,9 +132,9 @@ def _able(device: torch.device) -> bool:
     return hopper and shared_memory(device) >= _ROOM
 
 
-def programs(device: torch.device, heads: int, each: int) -> int:
+def programs(device: torch.device, heads: int, per_unit: int) -> int:
     """Programs a head, so that every multiprocessor has `map` of them."""
-    return max(1, each * units(device) // heads)
+    return max(1, per_unit * units(device) // heads)
 
 
 def _readable(x: Tensor) -> Tensor:
@@ -169,9 +169,9 @@ def _padded(table: Tensor) -> int:
 @functools.cache
 def _phases(device: torch.device, dtype: torch.dtype) -> Tensor:
     """[places, 64]: cosines and sines of the waves at each place that a tile may have, side by side."""
-    place = torch.arange(_PERIOD + max(_KEYS, _BACKWARD_TILES.queries + _BACKWARD_TILES.keys), dtype=torch.float64)
+    position = torch.arange(_PERIOD + max(_KEYS, _BACKWARD_TILES.queries + _BACKWARD_TILES.keys), dtype=torch.float64)
     wave = torch.arange(32, dtype=torch.float64)
-    angle = place[:, None] * wave * (2 * math.pi / _PERIOD)
+    angle = position[:, None] * wave * (2 * math.pi / _PERIOD)
     return torch.stack([angle.cos(), angle.sin()], -1).flatten(1).to(device, dtype)
 
 

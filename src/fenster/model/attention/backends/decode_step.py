@@ -24,11 +24,11 @@ _ROOM = 48 << 10  # bytes of a group's queries and of the table of relative posi
 _SLOTS = 32  # that it reads at a time, if one of them is seen
 
 
-def available(q: Tensor, each: int, table: Tensor | None) -> bool:
+def available(q: Tensor, n_hyps: int, table: Tensor | None) -> bool:
     """Whether the kernel can run on queries like `q` [N, H, D], `map` of a group."""
-    if triton is None or q.shape[-1] not in SIZES or q.dtype == torch.float64 or not each:
+    if triton is None or q.shape[-1] not in SIZES or q.dtype == torch.float64 or not n_hyps:
         return False
-    return (_padded(each) + _distances(table)) * q.shape[-1] * q.element_size() <= _ROOM
+    return (_padded(n_hyps) + _distances(table)) * q.shape[-1] * q.element_size() <= _ROOM
 
 
 def _padded(rows: int) -> int:
@@ -50,22 +50,22 @@ def decode_attention(q: Tensor, kv: Tensor, view: CacheView, table: Tensor | Non
         # Rows of a table: far faster on a CPU than indexing with [G, M] indices.
         kv = F.embedding(view.rows, kv.reshape(-1, kv.shape[-3:].numel())).view(*view.rows.shape, *kv.shape[-3:])
     slots = kv.shape[1]
-    each, heads = hyps_per_group(q, kv), q.shape[1]
+    n_hyps, heads = hyps_per_group(q, kv), q.shape[1]
     bias = None  # [G, H, N / G, M]
     if table is not None and view.relative is not None:
         term = torch.einsum("nhd,rhd->nhr", q, table.to(q.dtype)) * q.shape[-1] ** -0.5
         bias = term.gather(-1, view.relative[:, None, :].expand(-1, heads, -1))
-        bias = bias.view(groups, each, heads, slots).transpose(1, 2)
+        bias = bias.view(groups, n_hyps, heads, slots).transpose(1, 2)
     # Neighbours that look at the same slots are the rows of one product.
-    grouped = q.view(groups, each, *q.shape[1:]).transpose(1, 2)  # [G, H, N / G, D]
+    grouped = q.view(groups, n_hyps, *q.shape[1:]).transpose(1, 2)  # [G, H, N / G, D]
     k, v = kv.permute(2, 0, 3, 1, 4)  # [G, H, M, D] each
     contexts = []
     for allowed in view.allowed:
         visible = allowed.view(groups, 1, hyps_per_group(allowed, kv), slots)
         if bias is not None:
             visible = bias.masked_fill(~visible, -torch.inf)
-        found = F.scaled_dot_product_attention(grouped, k, v, attn_mask=visible)
-        contexts.append(found.transpose(1, 2).reshape(q.shape))
+        out = F.scaled_dot_product_attention(grouped, k, v, attn_mask=visible)
+        contexts.append(out.transpose(1, 2).reshape(q.shape))
     return contexts
 
 
@@ -73,16 +73,16 @@ def decode_attention_gpu(q: Tensor, kv: Tensor, view: CacheView, table: Tensor |
     """The same with the kernel."""
     rows, relative = view.rows, view.relative if table is not None else None
     groups, slots = kv.shape[:2] if rows is None else rows.shape
-    each, heads, size = len(q) // groups, *q.shape[1:]
-    found = []
+    n_hyps, heads, size = len(q) // groups, *q.shape[1:]
+    contexts = []
     for allowed in view.allowed:
         out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
         kernels.decode_attention[(groups, heads)](
             q, kv, rows, allowed.view(torch.uint8), table, relative, out,
             q.stride(0), kv.stride(0), kv.stride(-4), allowed.stride(0), slots, 0 if table is None else len(table),
-            size**-0.5, H=heads, D=size, EACH=each, EACH_MASK=len(q) // len(allowed),
-            BE=_padded(each), BN=_SLOTS, RP=_distances(table),
+            size**-0.5, H=heads, D=size, EACH=n_hyps, EACH_MASK=len(q) // len(allowed),
+            BE=_padded(n_hyps), BN=_SLOTS, RP=_distances(table),
             PRECISION="tf32x3" if q.dtype == torch.float32 else "tf32", num_warps=4, num_stages=2,
         )  # fmt: skip
-        found.append(out)
-    return found
+        contexts.append(out)
+    return contexts

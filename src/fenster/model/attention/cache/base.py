@@ -95,9 +95,9 @@ def hyps_per_group(hypotheses: Tensor, groups: Tensor) -> int:
     return len(hypotheses) // max(1, len(groups))
 
 
-def groups_after(index: Tensor, each: int, n_hyps: int, keep: Tensor | None) -> Tensor | None:
+def groups_after(index: Tensor, per_group: int, n_hyps: int, keep: Tensor | None) -> Tensor | None:
     """The lanes that go on after a reordering, where lanes had `map` hypotheses; None: all, as they are."""
-    return keep if n_hyps else index // max(1, each)
+    return keep if n_hyps else index // max(1, per_group)
 
 
 def own_slots(groups: int, n_hyps: int, device: torch.device) -> Tensor:
