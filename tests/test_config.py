@@ -59,7 +59,7 @@ def test_overrides(tmp_path: Path) -> None:
         (GOOD + "filters: {max_ratoi: 3}\n", "filters.max_ratoi: unknown key; did you mean 'max_ratio'?"),
         ("output: o\nsplits:\n  train: {path: a}\n", "splits.train.0.path: unknown key; did you mean 'paths'?"),
         ("splits: {train: a}\n", "output: Field required"),
-        ("output: o\nsplits: {valid: a}\n", "a split called 'train' is needed"),
+        ("output: o\nsplits: {valid: a}\n", "a split called 'train' is required"),
         ("output: o\nsplits: {train: {paths: a, format: tvs}}\n", "unknown corpus format 'tvs'"),
         (GOOD + "tokenizer: {vocab_size: many}\n", "tokenizer.vocab_size: Input should be a valid integer"),
         ("output: [\n", "not YAML"),

@@ -97,7 +97,7 @@ def test_show_prints_an_example_and_the_batches(
     assert "padding would waste" in out
     assert ("<bod> <sep>" in out) == (context == "adjacent")
     assert "<eos>" in out or "more sentences" in out
-    assert "there is no example 99999" in fails(capsys, "data", "show", toy.folder, "--example", 99999)
+    assert "no example 99999" in fails(capsys, "data", "show", toy.folder, "--example", 99999)
 
 
 def test_bad_text_may_be_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

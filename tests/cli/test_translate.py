@@ -378,6 +378,6 @@ def test_from_python(model: Path) -> None:
         fenster.load(model, beams=3)
     with pytest.raises(fenster.FensterError, match="context"):
         fenster.load(model, context=-1)
-    with pytest.raises(fenster.FensterError, match="no device is called 'tpu'"):
+    with pytest.raises(fenster.FensterError, match="unknown device 'tpu'"):
         fenster.load(model, device="tpu")
     assert fenster.sentences("Hi, Anna. Are you tired?") == ["Hi, Anna.", "Are you tired?"]

@@ -78,7 +78,7 @@ def test_again_is_a_no_op_and_other_settings_are_refused(toy_config: PrepareConf
     assert not prepare(config.model_copy(update={"workers": 2})).made  # workers do not change the result
     assert (tmp_path / "p" / "manifest.json").stat().st_mtime_ns == stamp
     other = config_for(toy_config, tmp_path / "p", tokenizer={"vocab_size": 480})
-    with pytest.raises(FensterError, match="exists already, made from other inputs or settings"):
+    with pytest.raises(FensterError, match="exists already, made from different inputs or settings"):
         prepare(other)
     assert prepare(other, force=True).prepared.manifest.vocab_size == 480
     assert [path.name for path in tmp_path.iterdir()] == ["p"]
@@ -255,7 +255,7 @@ def test_a_changed_manifest_is_found(toy_config: PrepareConfig, tmp_path: Path) 
     body = json.loads(path.read_text())
     body["splits"]["train"]["documents"] += 1
     path.write_text(json.dumps(body))
-    with pytest.raises(InputError, match="hash mismatch"):
+    with pytest.raises(InputError, match="checksum mismatch"):
         Manifest.load(folder)
     path.write_text("{")
     with pytest.raises(InputError, match="damaged manifest"):

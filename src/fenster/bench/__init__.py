@@ -1,1 +1,1 @@
-"""Measurements of speed and memory, side by side in one run. One file a subject."""
+"""Benchmarks: speed and memory, side by side in one run. Nothing imports this package."""

@@ -174,7 +174,7 @@ def _flex(setting: Setting) -> Callable[..., Tensor]:
 
 
 def measure(setting: Setting) -> Cell:
-    """Measure on the CPU, here. Peak memory is this process's, so call it once a process."""
+    """Measure on the CPU, here. Peak memory is this process's, so call it once per process."""
     once = _build(setting)
     before = own_memory().now
     once()

@@ -108,7 +108,7 @@ class Speed:
 
 
 def against(device: torch.device, count: int, beam: int, batch: int, programs: list[str]) -> Iterator[Speed]:
-    """Sentences a second and target tokens a second of each program, on `count` sentences, `batch` at a time."""
+    """Sentences a second and target tokens per second of each program, on `count` sentences, `batch` at a time."""
     rng = np.random.default_rng(0)
     sources = [rng.integers(6, VOCABULARY, SENTENCE).tolist() for _ in range(count)]
     for program in programs:

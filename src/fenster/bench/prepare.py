@@ -33,7 +33,7 @@ _LEARN_FROM = 200_000  # sentences; how the model was learned does not matter fo
 
 @dataclass(frozen=True)
 class Row:
-    """One size of corpus: both ways, sentences a second (a pair is two), and peak memory of a process."""
+    """One size of corpus: both ways, sentences per second (a pair is two), and peak memory of a process."""
 
     pairs: int
     alone: float

@@ -146,7 +146,7 @@ def _read(path: Path, documents: Path | None, left: int, right: int) -> list[Con
         if not item.contrastive:
             raise InputError(f"item {number} has no contrastive variant", path=path)
     if not items:
-        raise InputError("there is no item", path=path)
+        raise InputError("no items", path=path)
     return items
 
 

@@ -152,14 +152,14 @@ def show(
     prepared = PreparedData(folder)
     index = ExampleIndex.build(prepared.split(split), chosen)
     if not 0 <= example < len(index):
-        raise InputError(f"there is no example {example}", path=folder, expected=f"0 to {len(index) - 1}")
+        raise InputError(f"no example {example}", path=folder, expected=f"0 to {len(index) - 1}")
     sampler = Sampler(index, check({"tokens": tokens, "seed": seed}, BatchConfig))
     plan = sampler.plan(0)
     waste = plan.waste(index, tokens)
     shown = index.example(example)
     console = wide_console()
     console.print(
-        f"[bold]{context}[/]: {len(index):,} examples in {len(plan):,} batches of up to {tokens:,} tokens a side; "
+        f"[bold]{context}[/]: {len(index):,} examples in {len(plan):,} batches of up to {tokens:,} tokens per side; "
         f"unfilled {100 * waste.packed:.1f} % (padding would waste {100 * waste.padded:.1f} %); "
         f"{sampler.oversize} example(s) above the budget"
     )
@@ -199,7 +199,7 @@ def generate_documents(
     output
         Where to write: .jsonl or .tsv, compressed if it ends in .xz or .gz.
     sentences
-        A document goes on until it has this many sentences (drawn between the two) and no choice is left open.
+        A document continues until it has this many sentences (drawn between the two) and no choice is left open.
     distance
         Fewest and most sentences from the one that decides to the one that depends on it.
     echo

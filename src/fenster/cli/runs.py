@@ -33,7 +33,7 @@ def runs(
     folders
         Runs, or folders that hold runs; `runs` by default.
     plot
-        Draw the loss curves of all of them into one picture (needs matplotlib).
+        Plot the loss curves of all of them into one file (needs matplotlib).
     """
     run_folders = _find(folders or [Path("runs")])
     console = wide_console()
@@ -65,7 +65,9 @@ def _find(folders: list[Path]) -> list[RunFolder]:
         below = [RunFolder(record.parent) for record in sorted(path.glob("**/run.json"))] if not here else []
         if not here + below:
             raise InputError(
-                "no run here", path=path, expected="a folder that `fenster train` made, or one that holds some"
+                "no run in this folder",
+                path=path,
+                expected="a folder that `fenster train` made, or one that holds some",
             )
         run_folders += here + below
     return run_folders

@@ -77,7 +77,7 @@ def translate(
     options = FileOptions(one_sentence_per_line, language, documents, nbest)
     lines = list(standard_input() if file is None else TextFiles().lines(file))
     if not lines:
-        raise InputError("there is no text", path=file or STANDARD_INPUT, expected="at least one line")
+        raise InputError("no text", path=file or STANDARD_INPUT, expected="at least one line")
     parsed = document_format(format, file).parse(lines, options)
     pairs = _history(history)
     translator = model.translator(decoding, device)

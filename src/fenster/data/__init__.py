@@ -1,1 +1,1 @@
-""""""
+"""Data: from raw text to packed batches of token ids."""

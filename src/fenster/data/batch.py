@@ -1,6 +1,6 @@
 """Batches: examples packed end to end, without padding.
 
-All sequences of a side lie in one array `[tokens]` with offsets `[B + 1]`, so no position is wasted whatever
+All sequences of a side are in one array `[tokens]` with offsets `[B + 1]`, so no position is wasted whatever
 the lengths are, and a window never needs to know where a row would have ended. docs/architecture.md says why
 this layout was chosen for the whole system.
 """

@@ -1,7 +1,7 @@
 """Prepared data on disk: memory-mapped shards of token ids with sentence and document offsets.
 
 A shard is a folder of `.npy` files (no pickle) and a list of document names. A document never crosses shards.
-Ids carry no control symbols; those are added by `context` when examples are made.
+Ids carry no control symbols; `examples` adds them.
 """
 
 from __future__ import annotations
@@ -106,9 +106,7 @@ class PreparedData:
 
     def split(self, name: str) -> Split:
         if name not in self.manifest.splits:
-            raise InputError(
-                f"no split is called {name!r}", path=self.folder, expected=", ".join(self.manifest.splits)
-            )
+            raise InputError(f"unknown split {name!r}", path=self.folder, expected=", ".join(self.manifest.splits))
         record = self.manifest.splits[name]
         return Split(name, record, tuple(Shard.load(self.folder / name / shard.name) for shard in record.shards))
 
@@ -122,7 +120,7 @@ def _verify(folder: Path, record: ShardRecord) -> None:
 
 def _damaged(path: Path) -> InputError:
     return InputError(
-        "was changed after it was written (hash mismatch)" if path.is_file() else "is missing",
+        "was changed after it was written (checksum mismatch)" if path.is_file() else "is missing",
         path=path,
         expected="the file that the manifest describes",
         fix="run `fenster prepare` again with --force, or copy the folder again",

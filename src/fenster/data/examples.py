@@ -44,7 +44,7 @@ class Example:
     source: ExampleSide
     target: ExampleSide
     bod: bool
-    """Whether sentence 0 is `<bod>`."""
+    """True if sentence 0 is `<bod>`."""
     name: str
     first: int
     """Index in its document of the first real sentence."""

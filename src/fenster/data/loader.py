@@ -17,7 +17,7 @@ PREFETCHED_BATCHES = 8  # prepared in the background while earlier ones are trai
 
 @dataclass(frozen=True)
 class DataPosition:
-    """Where a run is in its data: the next batch that nobody has taken. All that resuming needs."""
+    """Where a run is in its data: the next batch that no process has taken. All that resuming needs."""
 
     epoch: int = 0
     batch: int = 0
@@ -34,8 +34,8 @@ class Step:
 class Loader:
     """Batches epoch after epoch, without end, dealt out to `ranks` processes in turn.
 
-    Dealing goes on over the end of an epoch, so every batch is taken by someone, and n processes together see
-    exactly what one process would: their k-th batches are its batches k * n … k * n + n - 1.
+    Dealing continues across the end of an epoch, so every batch is taken by some process, and n processes together
+    see exactly what one process would: their k-th batches are its batches k * n … k * n + n - 1.
     """
 
     def __init__(self, sampler: Sampler, *, rank: int = 0, ranks: int = 1, ahead: int = PREFETCHED_BATCHES) -> None:
@@ -118,5 +118,5 @@ def prefetch(items: Iterator[Item], ahead: int) -> Generator[Item]:
             yield item
     finally:
         stop.set()
-        if not sys.is_finalizing():  # at the end of the program threads stand still, and waiting would be for ever
+        if not sys.is_finalizing():  # at interpreter shutdown threads are frozen, and waiting would never end
             thread.join()

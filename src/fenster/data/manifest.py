@@ -1,6 +1,6 @@
 """The record beside prepared data: what was read, with which settings, what came out, and its hashes.
 
-The manifest carries a hash of itself, and one of every file, so that damage after the fact is found when the
+The manifest carries a hash of itself, and one of every file, so that later damage is found when the
 data is opened rather than as a strange loss curve.
 """
 
@@ -51,7 +51,7 @@ class SplitRecord(Config):
     read_documents: int
     read_sentences: int
     removed: dict[str, int]
-    """Sentence pairs taken out, by reason; read = kept + sum of these."""
+    """Sentence pairs removed, by reason; read = kept + sum of these."""
     documents_cut: int
     documents_dropped: int
     kept_bad_text: int
@@ -105,7 +105,7 @@ class Manifest(Config):
             raise InputError(f"damaged manifest ({error})", path=path, fix=fix) from None
         if digest(body) != claimed:
             raise InputError(
-                "the manifest was changed after it was written (hash mismatch)",
+                "the manifest was changed after it was written (checksum mismatch)",
                 path=path,
                 expected=f"sha256 {claimed}",
                 fix=fix,

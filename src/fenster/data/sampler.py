@@ -68,7 +68,7 @@ class Sampler:
 
     def __init__(self, index: ExampleIndex, config: BatchConfig, *, shuffle: bool = True) -> None:
         if len(index) == 0:
-            raise FensterError("there is no example to make batches of", fix="check the split and its manifest")
+            raise FensterError("no examples to make batches of", fix="check the split and its manifest")
         self.index, self.config, self.shuffle = index, config, shuffle
         # What an example takes of the budget; the longer side decides.
         self._cost = np.maximum(index.source_lengths, index.target_lengths).astype(np.int64)

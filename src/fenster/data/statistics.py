@@ -1,4 +1,4 @@
-"""What a corpus looks like: counts, lengths, the ratio of its sides. One pass, constant memory."""
+"""Statistics of a corpus: counts, lengths, the ratio of its sides. One pass, constant memory."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ like any other characters. Characters without a piece are spelt in bytes, so not
 normalisation happens here beyond what `corpus.text.normalise` did: letters stay what they were.
 
 Encoding goes word by word through a cache. That is exact, not an approximation: no piece of our models
-reaches across a space, so no merge does either; it is several times faster than encoding whole sentences.
+crosses a space, so no merge does either; it is several times faster than encoding whole sentences.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Tokenizer:
         for piece in self._processor.IdToPiece(list(range(len(self)))):
             if _SPACE in piece[1:]:
                 raise InputError(
-                    f"piece {piece!r} reaches across a space",
+                    f"piece {piece!r} crosses a space",
                     path=path,
                     expected="a tokenizer that `fenster prepare` learned",
                 )
@@ -179,7 +179,7 @@ def learn(sentences: Iterable[str], config: TokenizerConfig) -> Tokenizer:
 
 
 class _Bytes:
-    """What sentencepiece writes a model to."""
+    """A file-like object that sentencepiece writes a model to."""
 
     def __init__(self) -> None:
         self.data = bytearray()

@@ -1,1 +1,1 @@
-"""Decoding: beam search on ids, strategies for documents, forced scoring."""
+"""Decoding: documents in, translations out."""

@@ -1,1 +1,1 @@
-"""Metrics on plain text files. Nothing here knows models: any system's translations can be evaluated."""
+"""Evaluation: metrics, significance, results and reports. Metrics never load a model."""

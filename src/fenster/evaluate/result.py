@@ -88,7 +88,7 @@ class Result(Config):
     """Lines of a breakdown: categories, bins, shares by layer."""
     extra: dict[str, Any] = Field(default_factory=dict)
     files: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    """What was read, relative to where the result lies: hypotheses, and test, or source and references."""
+    """What was read, relative to the result's own folder: hypotheses, and test, or source and references."""
     version: str = ""
     """Of fenster."""
 

@@ -1,7 +1,7 @@
 """Confidence intervals and paired tests by bootstrap, resampling documents.
 
-Sentences of one document are not independent (register, topic, one bad search), so documents are what is drawn. A set
-with a single document can only be resampled by its segments; results say which unit was drawn.
+Sentences of one document are not independent (register, topic, one bad search), so documents are resampled. A set
+with a single document can only be resampled by its segments; results say which unit was resampled.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def bootstrap_counts(units: int, samples: int = SAMPLES, seed: int = SEED) -> np
 
 
 def interval(measure: Measurement, rows: Statistics, samples: int = SAMPLES, seed: int = SEED) -> Interval:
-    """Of `rows` [units, statistics], the units that are drawn; a single unit tells nothing."""
+    """Of `rows` [units, statistics], the units that are resampled; a single unit gives no interval."""
     if len(rows) < 2:
         return Interval(np.nan, np.nan)
     scores = _scores(measure, rows, samples, seed)

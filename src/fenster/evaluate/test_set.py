@@ -1,7 +1,7 @@
 """What is evaluated: a test set and one system's translations of it, read from plain files.
 
-Hypotheses may come from any system. They are a line a segment, or laid out as the test set is, with blank lines
-between documents; an empty line where the test set has text is an empty translation, and is scored as one.
+Hypotheses may come from any system. They have one line per segment, or are laid out as the test set is, with blank
+lines between documents; an empty line where the test set has text is an empty translation, and is scored as one.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class TranslatedTestSet:
     documents: tuple[ParallelDocument, ...]
     hypotheses: tuple[tuple[str, ...], ...]
     with_source: bool = True
-    """Whether the source is known; metrics that look at it are left out otherwise."""
+    """True if the source is known; metrics that need it are left out otherwise."""
 
     def __post_init__(self) -> None:
         sizes = [len(document) for document in self.documents]
         if sizes != [len(texts) for texts in self.hypotheses]:
-            raise ValueError("there must be exactly one hypothesis a segment")
+            raise ValueError("there must be exactly one hypothesis per segment")
 
     @cached_property
     def sources(self) -> list[str]:
@@ -60,7 +60,7 @@ class TranslatedTestSet:
 
 
 def read_hypotheses(path: Path, documents: Sequence[ParallelDocument]) -> tuple[tuple[str, ...], ...]:
-    """The translations of a test set's documents; a file with another number of segments is an error."""
+    """The translations of a test set's documents; a file with a different number of segments is an error."""
     lines = _lines(path)
     total = sum(len(document) for document in documents)
     if len(lines) != total:
@@ -100,7 +100,7 @@ def read_lines(
         lines[-1].append(number)
         fresh = False
     if not groups:
-        raise InputError("there is no text", path=paths[0], expected="at least one line")
+        raise InputError("no text", path=paths[0], expected="at least one line")
     return tuple(
         _document(name, rows, source is not None, str(paths[0]), numbers)
         for (name, rows), numbers in zip(groups, lines, strict=True)
@@ -160,6 +160,7 @@ def _unequal(path: Path, lines: list[str], documents: Sequence[ParallelDocument]
     raise InputError(
         f"has {len(lines)} lines, but {where} has {total} segments in {len(documents)} documents",
         path=path,
-        expected=f"{total} lines, one a segment, or {total + len(documents) - 1} with a blank line between documents",
+        expected=f"{total} lines, one per segment, or {total + len(documents) - 1} with a blank line between "
+        "documents",
         fix="translate the test set again with one sentence per line",
     )

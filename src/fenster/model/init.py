@@ -1,4 +1,4 @@
-"""Weights before training."""
+"""Weights before training: initialisation, and partial copies from another model."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def load_partial(model: nn.Module, weights: Mapping[str, Tensor]) -> tuple[list[
     """Copy matching weights from another model. Returns (names left at their initial values, source names that were
     not used); partial matches appear in both senses. Raises ValueError on incompatible shapes.
 
-    Attention may differ. An output map for several contexts side by side takes over one for a single context in equal
-    shares, so that sequences of one sentence, where LST's contexts are the same, are mapped as before; and the other
-    way round their sum. Of relative vectors the distances that both have are taken.
+    Attention may differ. An output projection for several contexts side by side takes a projection for a single
+    context in equal shares, so that sequences of one sentence, where LST's contexts are the same, are projected as
+    before; in the other direction their sum. Of relative vectors the distances that both have are copied.
     """
     own = model.state_dict()  # the model's own tensors, not copies
     fresh, left = list(own.keys() - weights.keys()), list(weights.keys() - own.keys())

@@ -1,8 +1,8 @@
 """Where sequences lie in a packed tensor `[tokens, …]`: the torch side of `batch.PackedSide`.
 
 Everything in the model works on packed tensors: no position is padding, whatever the lengths are. What a part
-needs to know about the layout (which sequence, which place, which sentence a token is) is here, computed once
-a batch and shared by all layers.
+needs to know about the layout (which sequence, position and sentence a token belongs to) is here, computed once
+per batch and shared by all layers.
 """
 
 from __future__ import annotations
@@ -24,14 +24,12 @@ class Layout:
 
     offsets: Tensor  # [B + 1] int64
     sequence_id: Tensor  # [tokens] int64, which sequence
-    position: Tensor  # [tokens] int64, place within it, from 0
+    position: Tensor  # [tokens] int64, position within it, from 0
     sentence: Tensor  # [tokens] int64, sentence index within it
     starts: Tensor  # [B, N + 1] int64, start of each sentence; beyond a sequence's last: its length
-    longest: int  # plain numbers, so that no one has to ask the device: no sequence is longer than this,
+    longest: int  # plain numbers, so that the device need not be asked: no sequence is longer than this,
     longest_sentence: int  # and no sentence than this
-    document_offset: Tensor | None = (
-        None  # [B] int64, tokens of its document that come before a sequence; None: none do
-    )
+    document_offset: Tensor | None = None  # [B] int64, tokens of its document before a sequence; None: none
 
     @classmethod
     def of(cls, side: PackedSide, device: torch.device | str = "cpu") -> Layout:
@@ -81,7 +79,7 @@ class Layout:
         )
 
     def map(self, apply: Callable[[Tensor], Tensor]) -> Layout:
-        """The same with every tensor changed, such as moved to a device."""
+        """The same with a function applied to every tensor, such as a move to a device."""
         return Layout(
             apply(self.offsets),
             apply(self.sequence_id),
@@ -107,7 +105,7 @@ class Layout:
         )
 
     def bucketed(self) -> Layout:
-        """The same in tensors of recurring sizes, with sequences and tokens at the end that nobody asks for."""
+        """The same in tensors of recurring sizes, with unused sequences and tokens at the end."""
         more = round_up_to_bucket(self.tokens) - self.tokens
         document_offset = (
             self.offsets.new_zeros(self.sequences) if self.document_offset is None else self.document_offset
@@ -125,7 +123,7 @@ class Layout:
 
     @property
     def document_position(self) -> Tensor:  # [tokens]
-        """Places in the whole documents that the sequences are parts of."""
+        """Positions in the whole documents that the sequences are parts of."""
         return (
             self.position if self.document_offset is None else self.position + self.document_offset[self.sequence_id]
         )
@@ -144,7 +142,7 @@ class Layout:
 
     @property
     def is_rectangular(self) -> bool:
-        """Whether all sequences are of one length, so that they can be seen side by side as they lie."""
+        """True if all sequences have one length, so that a view can put them side by side."""
         return self.sequences * self.longest == self.tokens
 
 
@@ -154,14 +152,14 @@ def power_of_two(number: int) -> int:
 
 
 def round_up_to_bucket(size: int) -> int:
-    """The next of few sizes, 16, 24, 32, 48, 64, …: for tensors whose shapes should come again."""
+    """The next of few sizes, 16, 24, 32, 48, 64, …: for tensors whose shapes should recur."""
     power = max(16, power_of_two(size))
     between = power * 3 // 4
     return between if 16 < size <= between else power
 
 
 def pad(x: Tensor, layout: Layout) -> Tensor:
-    """[tokens, …] -> [B, longest, …], zeros beyond each end. For computations that know no packing."""
+    """[tokens, …] -> [B, longest, …], zeros beyond each end. For backends that know no packing."""
     if not layout.is_rectangular:
         rows = layout.sequence_id * layout.longest + layout.position
         x = x.new_zeros(layout.sequences * layout.longest, *x.shape[1:]).index_copy(0, rows, x)

@@ -1,4 +1,4 @@
-"""Multi-head attention: projections, heads, and the call of one computation. Knows no variant."""
+"""Multi-head attention: projections, heads, and the call of a backend. Knows no variant."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from fenster.model.ops.linear import apply_linear
 
 
 class MultiHeadAttention(nn.Module):
-    """What self- and cross-attention share. `branches` context vectors are concatenated before the output map."""
+    """What self- and cross-attention share. `branches` context vectors are concatenated before the output
+    projection."""
 
     table: nn.Parameter | None
 
@@ -49,7 +50,7 @@ class MultiHeadAttention(nn.Module):
         return self.combine_heads(contexts)
 
     def _attend_cached(self, q: Tensor, kv: Tensor, view: CacheView) -> Tensor:
-        """One query [N, H, D] for each hypothesis against the slots of a cache."""
+        """One query [N, H, D] per hypothesis against the slots of a cache."""
         return self.combine_heads(decode_attention(q, kv, view, self.table))
 
     def combine_heads(self, contexts: list[Tensor]) -> Tensor:
@@ -75,7 +76,7 @@ class SelfAttention(MultiHeadAttention):
         return self._attend(q, k, v, masks, None), kv
 
     def step(self, x: Tensor, layer: int, cache: SelfAttentionCache, view: CacheView) -> Tensor:
-        """One token [N, d_model] for each hypothesis, put to its slot in the cache."""
+        """One token [N, d_model] per hypothesis, written to its slot in the cache."""
         q, kv = self.project_qkv(x)
         return self._attend_cached(q, cache.write(layer, kv), view)
 

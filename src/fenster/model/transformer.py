@@ -1,7 +1,8 @@
 """The transformer: tied embeddings, encoder, decoder, whole sequences or one token at a time.
 
 Works on packed ids; text never comes here. The training path is `forward`, decoding goes `encode`, `prefill` with
-what is given (or `begin` with nothing), `step`; all give the same numbers for the same tokens and the same alignment.
+the given prefix (or `begin` without one), `step`; all give the same numbers for the same tokens and the same
+alignment.
 """
 
 from __future__ import annotations
@@ -32,25 +33,25 @@ from fenster.model.positions import sinusoids
 
 @dataclass(frozen=True)
 class DecoderState:
-    """Everything that N hypotheses need to go on: what attention keeps, and the alignment's state."""
+    """Everything that N hypotheses need to continue: KV caches and the alignment's state."""
 
     self_cache: SelfAttentionCache
     cross_cache: CrossAttentionCache
     alignment_state: AlignmentState
     n_hyps: int = 0
-    """Hypotheses of each source, side by side, where that is so for all; 0 where it is not known."""
+    """Hypotheses of each source, side by side, if that is so for all; 0 if it is not known."""
 
     def reorder(self, index: Tensor, n_hyps: int = 0, keep: Tensor | None = None) -> DecoderState:
-        """Hypothesis n goes on from what hypothesis index[n] was.
+        """Hypothesis n continues from hypothesis index[n].
 
-        A search that keeps `n_hyps` hypotheses a source side by side says so, and which sources (`keep`) it needs
-        from now on where not all: less has to be moved then."""
+        A search that keeps `n_hyps` hypotheses per source side by side says so, and which sources (`keep`) it still
+        needs: then less has to be moved."""
         self_cache = self.self_cache.reorder(index, n_hyps, keep)
         source = self.cross_cache if keep is None else self.cross_cache.narrow(keep)
         return DecoderState(self_cache, source, self.alignment_state.reorder(index), n_hyps)
 
     def with_static_shapes(self, extra: int) -> DecoderState:
-        """The same in tensors whose shapes recur and stay, with room for `extra` tokens than before."""
+        """The same in tensors whose shapes recur and stay, with room for `extra` more tokens."""
         layout = self.alignment_state.source.bucketed()
         alignment_state = replace(self.alignment_state, source=layout)
         return DecoderState(
@@ -64,7 +65,7 @@ class DecoderState:
 class Transformer(nn.Module):
     """`ratio` is the training data's source/target ratio, which some alignments need.
 
-    With `checkpointing` training computes again in the backward pass what it did not keep: "ffn" the inside of the
+    With `checkpointing` training recomputes in the backward pass what it did not keep: "ffn" the inside of the
     feed-forward parts (the widest tensors there are, for little time), "layers" all but each layer's input (about a
     quarter more time for a fraction of the memory).
     """
@@ -76,7 +77,7 @@ class Transformer(nn.Module):
         self.embedding = nn.Embedding(vocab_size, config.d_model, padding_idx=PAD_ID)
         init_weights(self.embedding, config.d_model)
         self.projection: nn.Module | None = None
-        """Of hidden states to logits, where that is not the embedding itself (quantised models)."""
+        """From hidden states to logits, if that is not the embedding itself (quantised models)."""
         self.dropout = Dropout(config.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config, self.variant) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config, self.variant) for _ in range(config.decoder_layers))
@@ -146,7 +147,7 @@ class Transformer(nn.Module):
         alignment: Alignment | None = None,
         probe: Probe | None = None,
     ) -> Tensor:
-        """Hidden states [T, d_model] that predict `target_ids` [T]; `logits` or `smoothed_loss` go on from here."""
+        """Hidden states [T, d_model] that predict `target_ids` [T]; the input of `logits` and `smoothed_loss`."""
         masks = self.masks(source, target, (alignment or self.training_alignment()).whole(source, target))
         memory = self.encode(source_ids, source, masks, probe)
         x = self._embed(shift_right(target_ids, target), target.document_position)
@@ -186,8 +187,8 @@ class Transformer(nn.Module):
     ) -> DecoderState:
         """The state of hypotheses that translate source sequences `sequence` [N], before their first token.
 
-        `target` tells target lengths where they are known, for alignments that want them: hypothesis n follows its
-        sequence `follows[n]` (by default `sequence[n]`, one target a source).
+        `target` gives target lengths if they are known, for alignments that need them: hypothesis n follows its
+        sequence `follows[n]` (by default `sequence[n]`, one target per source).
         """
         kv = [layer.cross.project_source(memory) for layer in self._layers()]
         self_cache = self.variant.empty_cache([x.new_empty(len(sequence), *x.shape[1:]) for x in kv])
@@ -207,10 +208,10 @@ class Transformer(nn.Module):
         """(hidden [B, d_model] that predicts each sequence's next token, state) after the decoder inputs `inputs`
         [T].
 
-        What `begin` and one `step` for each input would give, at once: BOS (or whatever stands before the first place
-        of `target`), then the tokens that are given. Target sequence b translates source sequence b; the last place
-        of `target` is that of the token to come. `focus` says whether windows of that token, and of those
-        that follow, keep to the sentence being translated; if left out, the model's own setting.
+        What `begin` and one `step` for each input would give, at once: BOS (or whatever precedes the first position
+        of `target`), then the given tokens. Target sequence b translates source sequence b; the last position
+        of `target` is that of the token to come. `focus` says if windows of that token, and of those
+        that follow, are restricted to the sentence being translated; if left out, the model's own setting.
         """
         alignment = alignment or self.decoding_alignment()
         focus = self.variant.focus if focus is None else focus
@@ -251,7 +252,7 @@ class Transformer(nn.Module):
 
     def _run(self, layer: nn.Module, *inputs: Any) -> Tensor:
         out: Tensor
-        probed = inputs[-1] is not None  # running a layer twice would count its attention twice
+        probed = inputs[-1] is not None  # a recomputed layer would count its attention twice
         if self.checkpointing == "layers" and torch.is_grad_enabled() and not probed:
             out = checkpoint(layer, *inputs, use_reentrant=False)
         else:

@@ -31,7 +31,7 @@ class Progress(Config):
     update: int = 0
     epoch: int = 0
     batch: int = 0
-    """(epoch, batch): the next batch of the data that nobody has taken."""
+    """(epoch, batch): the next batch of the data that no process has taken."""
     tokens: int = 0
     """Target tokens trained on."""
     seconds: float = 0.0

@@ -1,5 +1,5 @@
-"""The processes of a run: one, or several under `torchrun`. Numbers that the host knows travel over gloo, so that
-asking for them never waits for a GPU."""
+"""The processes of a run: one, or several under `torchrun`. Host-side numbers travel over gloo, so that asking for
+them never waits for a GPU."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class World:
 
     @property
     def main(self) -> bool:
-        """Whether this process writes files and talks."""
+        """True if this process writes files and reports."""
         return self.rank == 0
 
     def sum(self, *values: float) -> list[float]:
@@ -36,14 +36,14 @@ class World:
         return tensor.tolist()
 
     def wait(self) -> None:
-        """Until all processes are here."""
+        """Wait until all processes are here."""
         if self._control is not None:
             dist.barrier(group=self._control)
 
 
 @contextmanager
 def join(device: str) -> Iterator[World]:
-    """This process' place, from the environment that torchrun sets; alone without it."""
+    """This process among the others, from the environment that torchrun sets; alone without it."""
     rank, ranks = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     kind = find_device(device)
     where = torch.device(kind)
@@ -51,8 +51,8 @@ def join(device: str) -> Iterator[World]:
         local = int(os.environ.get("LOCAL_RANK", "0"))
         if local >= torch.cuda.device_count():
             raise FensterError(
-                f"process {local} of this machine has no GPU of its own",
-                expected=f"at most {torch.cuda.device_count()} processes a machine",
+                f"process {local} of this machine has no GPU",
+                expected=f"at most {torch.cuda.device_count()} processes per machine",
                 fix="lower --nproc-per-node",
             )
         where = torch.device("cuda", local)

@@ -1,7 +1,7 @@
 """A batch as tensors, as it is or padded to one of a few shapes so that CUDA graphs can be replayed.
 
 Padding is whole sequences of `<pad>` behind the real ones, which attend only to themselves and whose targets do not
-count in the loss; real tokens get exactly the numbers they would get without it.
+count in the loss; results for real tokens are unchanged.
 """
 
 from __future__ import annotations

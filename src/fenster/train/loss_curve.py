@@ -1,4 +1,4 @@
-"""Loss curves of one or several runs as a picture."""
+"""Plots of loss curves, of one run or several."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fenster.train.run_folder import RunFolder
 
 
 def draw(runs: Mapping[str, RunFolder], path: Path) -> bool:
-    """Training loss and validation perplexity by updates; False where matplotlib is not installed."""
+    """Training loss and validation perplexity by updates; False if matplotlib is not installed."""
     plot = pyplot()
     if plot is None:
         return False
@@ -34,7 +34,7 @@ def draw(runs: Mapping[str, RunFolder], path: Path) -> bool:
             right.annotate(
                 f"{best[1]:.2f}", best, textcoords="offset points", xytext=(0, 7), ha="right", color=line.get_color()
             )
-    left.set(xlabel="updates", ylabel="training loss a token (smoothed labels)")
+    left.set(xlabel="updates", ylabel="training loss per token (smoothed labels)")
     right.set(xlabel="updates", ylabel="validation perplexity", yscale="log")
     right.yaxis.set_major_formatter(ticker.StrMethodFormatter("{x:g}"))
     right.yaxis.set_minor_formatter(ticker.LogFormatter(minor_thresholds=(2, 0.5)))

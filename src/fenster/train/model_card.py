@@ -57,7 +57,7 @@ def card(description: Description, note: str | None) -> str:
 
 
 def _warm_start(start: dict[str, Any] | None) -> list[str]:
-    """The model that training began with, and whose data is in the weights too."""
+    """The model that training started from; its data is in the weights, too."""
     if start is None:
         return []
     return [

@@ -35,14 +35,14 @@ class ModelSelection:
         self._warm_start = warm_start
 
     def validated_weights(self) -> Weights:
-        """The moving average where there is one, else the weights as they are."""
+        """The moving average if there is one, else the weights themselves."""
         engine = self._engine
         return engine.ema if engine.ema is not None else {n: p.detach() for n, p in engine.parameters.items()}
 
     @contextmanager
     def using(self, weights: Weights) -> Iterator[None]:
-        """The model with other weights for a while. They are copied over its own, so that whatever holds on to those
-        (graphs, the optimizer) finds them again."""
+        """The model with other weights for a while. They are copied over its own, so that whatever refers to those
+        (graphs, the optimizer) stays valid."""
         own = {name: p.detach() for name, p in self._engine.parameters.items()}
         if all(weights[name] is own[name] or weights[name].data_ptr() == own[name].data_ptr() for name in own):
             yield
@@ -73,13 +73,13 @@ class ModelSelection:
                 old.unlink()
 
     def rewind(self, update: int) -> None:
-        """Remove snapshots that a run which goes on from `update` will make again, or never made."""
+        """Remove snapshots that a run resuming from `update` will make again."""
         for path in self._folder.snapshots.glob("update-*.safetensors"):
             if path > self._snapshot(update):
                 path.unlink()
 
     def finish(self, validator: Validator, logger: RunLogger, progress: Progress) -> Progress:
-        """At the end of a run: the last weights if they were never validated, then the average if one is wanted.
+        """At the end of a run: the last weights if they were never validated, then the average if one is configured.
 
         All processes call this, since they validate together.
         """
@@ -91,7 +91,7 @@ class ModelSelection:
         self._engine.world.wait()
         paths = sorted(self._folder.snapshots.glob("update-*.safetensors"))
         if len(paths) < 2:
-            logger.say(f"no average: {len(paths)} validation(s) are not enough")
+            logger.say(f"no average: {len(paths)} validation(s) are too few")
             return progress
         mean = average([load_file(path, str(self._engine.world.device)) for path in paths])
         text = f"mean of {len(paths)} validations"
@@ -140,7 +140,7 @@ class ModelSelection:
             "pairs": train.sentences,
             "documents": train.documents,
             "target_tokens": train.target_tokens,
-            # Without folders of this machine: a model is passed on, its run is not.
+            # Without folders of this machine: a model is shared, its run is not.
             "data": shareable(self.data_record()),
             "versions": versions(),
             "config": config.model_dump(mode="json", exclude={"data", "output", "warm_start"}),
@@ -161,7 +161,8 @@ class ModelSelection:
 
 
 def shareable(record: dict[str, Any]) -> dict[str, Any]:
-    """A record of data without where it lay: files keep their name and their folder's, which tells corpora apart."""
+    """A record of data without its location: files keep their name and their folder's, which distinguishes
+    corpora."""
     inputs = [
         record_ | {"paths": ["/".join(Path(path).parts[-2:]).lstrip("/") for path in record_["paths"]]}
         for record_ in record["inputs"]

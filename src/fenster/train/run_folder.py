@@ -3,8 +3,8 @@ runs is quick.
 
     config.yaml       the resolved configuration
     run.json          versions, git hash, data, command
-    log.jsonl         one JSON object a line: kind train | valid | probe | start | stop
-    checkpoints/      to go on from
+    log.jsonl         one JSON object per line: kind train | valid | probe | start | stop
+    checkpoints/      to resume from
     model/            the best model so far, as `fenster translate` loads it
     loss.png          the loss curve
 """
@@ -45,7 +45,7 @@ class RunFolder:
         return self.record.is_file()
 
     def write_record(self, config: Record, data: Record) -> None:
-        """Say what this run is: again at each start, since versions may have changed."""
+        """Write what this run is, at each start, since versions may have changed."""
         with atomic_text(self.config) as out:
             yaml.safe_dump(config, out, sort_keys=False, allow_unicode=True)
         with atomic_text(self.record) as out:
@@ -62,7 +62,7 @@ class RunFolder:
         return config if isinstance(config, dict) else {}
 
     def entries(self, kind: str | None = None) -> list[Record]:
-        """The log, oldest first. A last line that a kill cut short is left out; it is written again on resuming."""
+        """The log, oldest first. A last line that a kill truncated is skipped; it is written again on resuming."""
         if not self.log.is_file():
             return []
         entries = []
@@ -77,7 +77,7 @@ class RunFolder:
         return entries
 
     def rewind(self, update: int) -> None:
-        """Drop what a run that goes on from `update` will write again: later entries, and that of its end."""
+        """Drop what a run resuming from `update` will write again: later entries, and that of its end."""
         kept = [entry for entry in self.entries() if entry["update"] <= update and entry["kind"] != "stop"]
         with atomic_text(self.log) as out:
             out.writelines(json.dumps(entry, ensure_ascii=False) + "\n" for entry in kept)
@@ -104,12 +104,12 @@ class RunFolder:
             lock.release()
 
     def running(self) -> bool:
-        """Whether a process is at work here."""
+        """True if a process is training here."""
         return is_held(self.lock)
 
 
 def versions() -> Record:
-    """What could explain a difference between two runs."""
+    """Versions, which could explain a difference between two runs."""
     packages = {}
     for name in ("torch", "numpy", "sentencepiece", "safetensors", "triton"):
         try:
@@ -126,11 +126,11 @@ def versions() -> Record:
 
 
 def _git_hash() -> str | None:
-    """Of the checkout that this code runs from, with + where it has changes; None outside one."""
+    """Of the checkout that this code runs from, with + if it has changes; None outside one."""
     here = Path(__file__).parent
     ask = ["git", "-C", str(here), "describe", "--always", "--abbrev=40", "--dirty=+", "--exclude=*"]
     try:
-        told = subprocess.run(ask, capture_output=True, text=True, timeout=10, check=True)
+        described = subprocess.run(ask, capture_output=True, text=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
-    return told.stdout.strip() or None
+    return described.stdout.strip() or None

@@ -51,7 +51,7 @@ class Outcome:
     stopped: int | None
     """The signal that stopped it, if one did; the same call resumes."""
     main: bool
-    """Whether this is the process that speaks for the run."""
+    """True for the process that reports for the run."""
 
 
 def train(config: TrainConfig) -> Outcome:

@@ -153,7 +153,7 @@ class Engine:
         return nullcontext()
 
     def _step(self, inputs: Inputs) -> None:
-        """Add a batch's gradient and losses to what is there."""
+        """Accumulate a batch's gradient and losses."""
         if not self._graphs:
             return self._plain_step(inputs.to(self.world.device))
         shape = inputs.shape
@@ -168,7 +168,7 @@ class Engine:
             graph = torch.cuda.CUDAGraph()
             torch.cuda.synchronize()
             torch.cuda.empty_cache()
-            # Other threads (the loader, which pins memory) may go on calling CUDA meanwhile.
+            # Other threads (the loader, which pins memory) may call CUDA meanwhile.
             with torch.cuda.graph(graph, self._pool, self._stream, capture_error_mode="thread_local"):
                 self._plain_step(fixed)
             self._captured[shape] = captured = graph, fixed
@@ -193,7 +193,7 @@ class Engine:
         for group in self.optimizer.param_groups:
             group["lr"] = self.lr(number)
         scaled_step(self.optimizer, scale, (~good).float())
-        self.optimizer.zero_grad(set_to_none=not self._graphs)  # graphs add to gradients where they lie
+        self.optimizer.zero_grad(set_to_none=not self._graphs)  # graphs accumulate gradients in place
         if self.ema is not None:
             decay = self._config.average.ema
             assert decay is not None

@@ -24,7 +24,7 @@ class WarmStart(Config):
     sha256: dict[str, str]
     """Of its files of weights."""
     trained_on: list[str]
-    """Names of files, as far as its folder tells, and of those that came before it."""
+    """Names of files, as far as its folder records them, its own and those of its predecessors."""
 
 
 def start_from(model: Transformer, config: TrainConfig, data: PreparedData) -> tuple[WarmStart, str]:

@@ -1,6 +1,6 @@
 """Contrastive test sets in ContraPro's JSON form: each item in context, with its wrong variants.
 
-Context comes from the documents the items were cut from (`documents/<year>/<name>.<language>`, one segment a
+Context comes from the documents the items were taken from (`documents/<year>/<name>.<language>`, one segment per
 line, found by document and segment id; before *and* after the item), or, where a set carries it itself, from
 the keys `src context` and `ref context`. Context lines that do not exist (document start or end) are left
 out, not invented.

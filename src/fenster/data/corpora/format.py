@@ -69,7 +69,7 @@ def parallel_document(
     """A checked parallel document: a name, equal segment counts, text on every side."""
     id, line = normalise(id), lines[0] if lines else None
     if not id:
-        raise InputError("a document without a name", path=path, line=line, expected="a name")
+        raise InputError("document without a name", path=path, line=line, expected="a name")
     sides = [("source", source), ("target", target), *(("reference", side) for side in references)]
     for name, side in sides[1:]:
         if len(side) != len(source):

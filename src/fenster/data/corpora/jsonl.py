@@ -22,17 +22,17 @@ _KEYS = {"id", "source", "target", "references", "segments"}
 
 
 def read_jsonl(paths: Sequence[Path], files: TextFiles) -> Iterator[ParallelDocument]:
-    """One JSON object a line; see the module's text for its keys. Blank lines are allowed."""
+    """One JSON object per line; see the module's text for its keys. Blank lines are allowed."""
     (path,) = paths
     for number, line in files.lines(path):
         if not line.strip():
             continue
         try:
             row = json.loads(line, object_pairs_hook=_once)
-            json.dumps(row, ensure_ascii=False).encode("utf-8")  # half a surrogate pair is no text
+            json.dumps(row, ensure_ascii=False).encode("utf-8")  # half a surrogate pair is not text
         except (ValueError, RecursionError) as error:
             raise InputError(
-                f"not JSON: {error}", path=path, line=number, expected="one JSON object a line, in UTF-8"
+                f"not JSON: {error}", path=path, line=number, expected="one JSON object per line, in UTF-8"
             ) from None
         source, target, references, ids = _jsonl_fields(row, path, number)
         yield parallel_document(

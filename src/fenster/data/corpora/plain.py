@@ -1,7 +1,7 @@
-"""Line-aligned text: two parallel files, documents told apart by blank lines or by a third file.
+"""Line-aligned text: two parallel files, documents separated by blank lines or named by a third file.
 
 With two files a blank line (on both sides at once) ends a document, so a segment cannot be empty. With a
-third file of document names, one a line, blank lines are empty segments.
+third file of document names, one per line, blank lines are empty segments.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def write_plain(documents: Iterable[ParallelDocument], paths: Sequence[Path]) ->
         for document in documents:
             if names and document.id == last:
                 raise InputError(
-                    f"two documents in a row are called {last!r}, so a file of names cannot tell them apart",
+                    f"two documents in a row are called {last!r}, so a file of names cannot separate them",
                     path=document.path or None,
                     fix="write tsv or jsonl",
                 )
@@ -138,7 +138,7 @@ def write_plain(documents: Iterable[ParallelDocument], paths: Sequence[Path]) ->
             for left, right in zip(document.source.texts, document.target.texts, strict=True):
                 if not names and not (left and right):
                     raise InputError(
-                        f"document {document.id!r} has an empty segment, which a blank line cannot say",
+                        f"document {document.id!r} has an empty segment, which a blank line cannot express",
                         path=document.path or None,
                         fix="give a third file for the document names, or write tsv or jsonl",
                     )

@@ -22,7 +22,7 @@ from fenster.io.files import TextFiles, bare_suffix
 
 _INSIDE = r"""(?:"[^"]*"|'[^']*'|[^>"'])*"""
 _TAG = re.compile(rf"<(/?)(doc|seg)\b({_INSIDE})>", re.IGNORECASE)
-_OPEN_TAG = re.compile(rf"<(?:/?)(?:doc|seg)\b{_INSIDE}$", re.IGNORECASE)  # goes on in the next line
+_OPEN_TAG = re.compile(rf"<(?:/?)(?:doc|seg)\b{_INSIDE}$", re.IGNORECASE)  # continues in the next line
 _ENTITY = re.compile(r"&(?:#\d+|#x[0-9a-fA-F]+|\w+);")
 _ATTRIBUTE = re.compile(r"""([\w:]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)""")
 

@@ -110,7 +110,7 @@ class Decision:
         return self.segment - self.decided_by
 
     def right(self, hypothesis: str) -> bool:
-        """Whether a translation holds the expected form and none of the others."""
+        """True if a translation holds the expected form and none of the others."""
         words = re.findall(r"\w+", hypothesis.lower())
         wrong = {option for option in self.options if option != self.expected}
         return self.expected in words and not wrong & set(words)

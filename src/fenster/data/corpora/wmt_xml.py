@@ -70,7 +70,7 @@ class _Handler:
             if self._segment in self._side.segments:
                 raise self.fail(
                     f"segment id {self._segment!r} occurs twice in document {self._id!r}",
-                    expected="every <seg id> once a side",
+                    expected="every <seg id> once per side",
                 )
             self._side.lines.append(self.parser.CurrentLineNumber)
             self._text = []

@@ -1,8 +1,8 @@
 """`fenster prepare`: raw parallel documents to a folder of prepared data.
 
-Steps: hash the inputs (the same inputs and settings mean there is nothing to do), learn the tokenizer, encode
+Steps: hash the inputs (the same inputs and settings are a no-op), learn the tokenizer, encode
 every split on all cores, filter training pairs, write shards and the manifest. All of it is written under a
-temporary name and renamed at the end: the output folder is either whole or not there.
+temporary name and renamed at the end: the output folder is either complete or absent.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _OURS = re.compile(r"manifest\.json|tokenizer\.model|[\w-]+/\d{5}/(\w+\.npy|name
 
 @dataclass(frozen=True)
 class Outcome:
-    """`made` is False where the folder was there already, from the same inputs and settings."""
+    """`made` is False if the folder existed already, from the same inputs and settings."""
 
     prepared: PreparedData
     made: bool
 
 
 def prepare(config: PrepareConfig, *, force: bool = False) -> Outcome:
-    """Make `config.output`. Raises rather than replace a folder made of something else, unless `force`."""
+    """Make `config.output`. Raises rather than replace a folder made from something else, unless `force`."""
     inputs = [record(split, corpus) for split, corpora in config.splits.items() for corpus in corpora]
     fingerprint = _fingerprint(config, inputs)
     if config.output.exists():
@@ -51,7 +51,7 @@ def prepare(config: PrepareConfig, *, force: bool = False) -> Outcome:
             return Outcome(existing, made=False)
         if existing is not None and not force:
             raise FensterError(
-                "exists already, made from other inputs or settings",
+                "exists already, made from different inputs or settings",
                 path=config.output,
                 fix="choose another output, or --force to replace it",
             )
@@ -79,7 +79,7 @@ def prepare(config: PrepareConfig, *, force: bool = False) -> Outcome:
 
 
 def _existing(folder: Path, force: bool) -> PreparedData | None:
-    """What is there already; None for nothing of value. A folder that holds anything else is never replaced."""
+    """What exists already; None for nothing of value. A folder that holds anything else is never replaced."""
     if not folder.is_dir():
         raise FensterError("is not a folder", path=folder, fix="choose another output")
     files = [path.relative_to(folder) for path in folder.rglob("*") if not path.is_dir()]

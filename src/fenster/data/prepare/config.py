@@ -35,12 +35,12 @@ Corpora = Annotated[tuple["CorpusConfig", ...], BeforeValidator(_as_list), Field
 
 
 class CorpusConfig(Config):
-    """Where documents are read from: `paths` in the order the format wants them. A plain string is one path."""
+    """Where documents are read from: `paths` in the order the format expects. A plain string is one path."""
 
     paths: Annotated[tuple[Path, ...], BeforeValidator(_paths), Field(min_length=1)]
     """One path, or a list; relative to the current folder."""
     format: str | None = None
-    """One of `fenster import --help`'s formats; guessed from the names if left out."""
+    """One of `fenster data formats`; guessed from the names if left out."""
 
     @model_validator(mode="before")
     @classmethod
@@ -54,23 +54,23 @@ class CorpusConfig(Config):
 
 
 class FilterConfig(Config):
-    """What is taken out of the *training* documents; everything taken out is counted in the manifest."""
+    """What is removed from the *training* documents; everything removed is counted in the manifest."""
 
     empty: bool = True
     """Pairs with an empty side."""
     max_tokens: int | None = Field(default=None, ge=1)
     """Pairs with more tokens than this on a side."""
     max_ratio: float | None = Field(default=None, gt=1)
-    """Pairs where one side has more than this many times the tokens of the other ; pairs of up
-    to 10 tokens a side are spared, since short sentences vary more."""
+    """Pairs where one side has more than this many times the tokens of the other; pairs of up
+    to 10 tokens per side are spared, since short sentences vary more."""
     held_out: Annotated[tuple[CorpusConfig, ...], BeforeValidator(_as_list)] = ()
-    """Pairs that occur in these corpora, letter case aside (how ContraPro's segments are kept out)."""
+    """Pairs that occur in these corpora, letter case aside (this keeps ContraPro's segments out)."""
     bad_text: Literal["error", "remove"] = "error"
-    """Control characters or reserved symbols in the text: stop with file and line, or take the pair out. With
-    `remove` they stay in test sets, where nothing may go missing, and are counted there."""
+    """Control characters or reserved symbols in the text: stop with file and line, or remove the pair. With
+    `remove` they stay in test sets, where nothing may be lost, and are counted there."""
     after_removal: Literal["cut", "join", "drop"] = "cut"
     """cut: the document ends there and a new one begins, so that neighbours in training were neighbours in
-    the text; join: close the gap; drop: take the whole document out (the strict reading)."""
+    the text; join: close the gap; drop: remove the whole document (the strict reading)."""
 
 
 class PrepareConfig(Config):
@@ -84,9 +84,9 @@ class PrepareConfig(Config):
     filters: FilterConfig = FilterConfig()
     max_sentence_tokens: int = Field(default=1000, ge=1)
     """No sentence of any split may have more tokens than this on a side; stop with file and line. In
-    training data `filters.max_tokens` takes long pairs out instead."""
+    training data `filters.max_tokens` removes long pairs instead."""
     ratio_limit: int = Field(default=1000, ge=1)
-    """train_ratio is averaged over parts of at most this many target tokens (SPEC 4.3 item 21)."""
+    """train_ratio is averaged over parts of at most this many target tokens."""
     workers: int | None = Field(default=None, ge=1)
     """Encoding processes; all cores if left out."""
 
@@ -94,7 +94,7 @@ class PrepareConfig(Config):
     @classmethod
     def _has_train(cls, splits: dict[str, tuple[CorpusConfig, ...]]) -> dict[str, tuple[CorpusConfig, ...]]:
         if "train" not in splits:
-            raise ValueError("a split called 'train' is needed: the tokenizer is learned from it")
+            raise ValueError("a split called 'train' is required: the tokenizer is learned from it")
         for name in splits:
             if not name.replace("-", "").replace("_", "").isalnum():
                 raise ValueError(f"split name {name!r} must be letters, digits, - and _ (it names a folder)")

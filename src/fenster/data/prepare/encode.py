@@ -1,7 +1,7 @@
 """Documents to token ids on all cores, in order, with bounded memory.
 
-Documents are grouped into chunks; worker processes encode them while this one reads on. Text crosses the
-process border as one string a side and ids as one array a side, so that the crossing costs next to nothing.
+Documents are grouped into chunks; worker processes encode them while this one keeps reading. Text crosses the
+process border as one string per side and ids as one array per side, so that crossing it costs next to nothing.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def encode_documents(
                 yield EncodedChunk(done, *future.result())
         except BrokenProcessPool:
             raise FensterError(
-                "an encoding process was killed, probably for want of memory", fix="set fewer workers, or free memory"
+                "an encoding worker was killed, probably out of memory", fix="set fewer workers, or free memory"
             ) from None
         finally:
             pool.shutdown(wait=True, cancel_futures=True)

@@ -1,6 +1,6 @@
-"""What is taken out of training documents, and what becomes of the documents around it.
+"""What is removed from training documents, and what becomes of the documents around it.
 
-Each pair goes for one reason, the first that applies in the order of REASONS, so that the counts add up: read
+Each pair is removed for one reason, the first that applies in the order of REASONS, so that the counts add up: read
 = kept + removed. What `Filter.judge` finds is applied by `Removal`.
 """
 
@@ -24,14 +24,14 @@ CODES = {reason: number for number, reason in enumerate(REASONS, start=1)}
 
 Codes = npt.NDArray[np.uint8]
 
-_SPARED = 10  # pairs of up to this many tokens a side are never judged by their ratio
+_SPARED = 10  # pairs of up to this many tokens per side are never judged by their ratio
 
 
-_FIX = "clean the file, or set filters.bad_text: remove (pairs are then taken out and counted)"
+_FIX = "clean the file, or set filters.bad_text: remove (pairs are then removed and counted)"
 
 
 def bad_text(document: ParallelDocument, index: int, fix: str = _FIX) -> InputError | None:
-    """The fault of pair `index`, as an error that names file and line."""
+    """Why pair `index` is refused, as an error that names file and line; None if it is not."""
     sides = [(document.source, "source"), (document.target, "target")]
     sides += [(side, "reference") for side in document.references]
     for side, kind in sides:

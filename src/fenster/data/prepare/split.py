@@ -14,20 +14,21 @@ from fenster.data.context import split_points
 from fenster.data.dataset import Shard, Side
 from fenster.data.manifest import ShardRecord, SplitRecord, TrainRatio
 from fenster.data.prepare.config import CorpusConfig, PrepareConfig
-from fenster.data.prepare.encode import EncodedChunk, encode_documents
-from fenster.data.prepare.filters import CODES, KEPT, Filter, Removal, bad_text
+from fenster.data.prepare.encode import EncodedChunk, EncodedSide, encode_documents
+from fenster.data.prepare.filters import CODES, KEPT, Codes, Filter, Removal, bad_text
 from fenster.data.prepare.inputs import read, stream
 from fenster.data.tokenizer import Ids, Longs, Tokenizer
 from fenster.errors import FensterError, InputError
 from fenster.io.files import TextFiles
 
-SHARD_TOKENS = 1 << 22  # target tokens a shard: 8 MiB of ids a side, held in memory until written
+SHARD_TOKENS = 1 << 22  # target tokens per shard: 8 MiB of ids per side, held in memory until written
 Mask = npt.NDArray[np.bool_]
+_DROPPED = "dropped_document"  # pairs that went with a document that lost others
 
 
 @dataclass
 class Ratio:
-    """Running averages of source over target tokens of training parts (SPEC 4.3 item 21)."""
+    """Running averages of source over target tokens of training parts."""
 
     limit: int
     total: float = 0.0
@@ -49,7 +50,7 @@ class Ratio:
 
     def result(self) -> TrainRatio:
         if not self.parts:
-            raise FensterError("no training pair is left", fix="loosen the filters or check the training corpus")
+            raise FensterError("no training pairs are left", fix="loosen the filters or check the training corpus")
         return TrainRatio(
             macro=self.total / self.parts, micro=self.source / self.target, limit=self.limit, parts=self.parts
         )
@@ -65,6 +66,13 @@ class _ShardBuffer:
     names: list[str] = field(default_factory=list)
     tokens: int = 0
 
+    def add(self, source: EncodedSide, target: EncodedSide, sizes: Longs, names: list[str]) -> None:
+        self.source.append(source)
+        self.target.append(target)
+        self.sizes.append(sizes)
+        self.names += names
+        self.tokens += len(target[0])
+
     def shard(self) -> Shard:
         def offsets(lengths: list[Longs]) -> Longs:
             return np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
@@ -73,6 +81,76 @@ class _ShardBuffer:
             return Side(np.concatenate([ids for ids, _ in parts]), offsets([lengths for _, lengths in parts]))
 
         return Shard(side(self.source), side(self.target), offsets(self.sizes), self.names)
+
+
+@dataclass
+class _SplitWriter:
+    """Filters chunks of one split, collects them into shards, and counts everything."""
+
+    folder: Path
+    config: PrepareConfig
+    filter: Filter | None
+    """None for test sets: nothing may be removed from them."""
+    ratio: Ratio
+    read_documents: int = 0
+    read_sentences: int = 0
+    references: int = 0
+    kept_bad_text: int = 0
+    cut: int = 0
+    dropped: int = 0
+    removed: dict[str, int] = field(default_factory=lambda: dict.fromkeys([*CODES, _DROPPED], 0))
+    records: list[ShardRecord] = field(default_factory=list)
+    buffer: _ShardBuffer = field(default_factory=_ShardBuffer)
+
+    def add(self, chunk: EncodedChunk) -> None:
+        sizes = chunk.sizes
+        self.read_documents += len(sizes)
+        self.read_sentences += int(sizes.sum())
+        self.references += sum(len(document.references) for document in chunk.documents)
+        codes = self._judge(chunk)
+        removal = Removal.apply(codes, sizes, self.config.filters.after_removal)
+        self.cut += removal.cut
+        self.dropped += removal.dropped
+        self.removed[_DROPPED] += int(np.sum((codes == KEPT) & ~removal.keep))
+        _check_lengths(chunk, removal.keep, self.config)
+        source, target = (_kept(side, removal.keep) for side in (chunk.source, chunk.target))
+        if self.filter is not None:
+            self.ratio.add(source[1], target[1], removal.sizes)
+        self.buffer.add(source, target, removal.sizes, removal.names(chunk.documents))
+        if self.buffer.tokens >= SHARD_TOKENS:
+            self._write()
+
+    def _judge(self, chunk: EncodedChunk) -> Codes:
+        """Why each pair is removed, counted; KEPT for all pairs of a test set."""
+        if self.filter is None:
+            self.kept_bad_text += _count_bad(chunk, self.config)
+            return np.zeros(int(chunk.sizes.sum()), dtype=np.uint8)
+        codes = self.filter.judge(chunk.documents, chunk.source[1], chunk.target[1])
+        for reason, number in CODES.items():
+            self.removed[reason] += int(np.sum(codes == number))
+        return codes
+
+    def _write(self) -> None:
+        self.records.append(self.buffer.shard().save(self.folder / f"{len(self.records):05d}"))
+        self.buffer = _ShardBuffer()
+
+    def finish(self) -> SplitRecord:
+        if self.buffer.names:
+            self._write()
+        return SplitRecord(
+            documents=sum(record.documents for record in self.records),
+            sentences=sum(record.sentences for record in self.records),
+            source_tokens=sum(record.source_tokens for record in self.records),
+            target_tokens=sum(record.target_tokens for record in self.records),
+            read_documents=self.read_documents,
+            read_sentences=self.read_sentences,
+            removed={reason: count for reason, count in self.removed.items() if count},
+            documents_cut=self.cut,
+            documents_dropped=self.dropped,
+            kept_bad_text=self.kept_bad_text,
+            further_references=self.references,
+            shards=tuple(self.records),
+        )
 
 
 def encode_split(
@@ -84,61 +162,14 @@ def encode_split(
     folder: Path,
     ratio: Ratio,
 ) -> SplitRecord:
-    training = name == "train"
-    held_out = (d for corpus in config.filters.held_out for d in read(corpus, TextFiles()))
-    judge = Filter(config.filters, held_out if training else ())
-    counts = dict.fromkeys(("read_documents", "read_sentences", "cut", "dropped", "kept_bad", "references"), 0)
-    removed = dict.fromkeys(CODES, 0)
-    records: list[ShardRecord] = []
-    buffer = _ShardBuffer()
+    """Encode a split on `workers` processes and write its shards below `folder`; training data is filtered first."""
+    held_out = (document for corpus in config.filters.held_out for document in read(corpus, TextFiles()))
+    training_filter = Filter(config.filters, held_out) if name == "train" else None
+    writer = _SplitWriter(folder, config, training_filter, ratio)
     folder.mkdir()
     for chunk in encode_documents(stream(f"encoding {name}", corpora), tokenizer, workers):
-        sizes = chunk.sizes
-        counts["read_documents"] += len(sizes)
-        counts["read_sentences"] += int(sizes.sum())
-        counts["references"] += sum(len(document.references) for document in chunk.documents)
-        if training:
-            codes = judge.judge(chunk.documents, chunk.source[1], chunk.target[1])
-            for reason, number in CODES.items():
-                removed[reason] += int(np.sum(codes == number))
-        else:
-            codes = np.zeros(int(sizes.sum()), dtype=np.uint8)
-            counts["kept_bad"] += _count_bad(chunk, config)
-        removal = Removal.apply(codes, sizes, config.filters.after_removal)
-        counts["cut"] += removal.cut
-        counts["dropped"] += removal.dropped
-        if config.filters.after_removal == "drop":
-            removed["dropped_document"] = removed.get("dropped_document", 0) + int(
-                np.sum((codes == KEPT) & ~removal.keep)
-            )
-        _check_lengths(chunk, removal.keep, config)
-        source, target = (_kept(side, removal.keep) for side in (chunk.source, chunk.target))
-        if training:
-            ratio.add(source[1], target[1], removal.sizes)
-        buffer.source.append(source)
-        buffer.target.append(target)
-        buffer.sizes.append(removal.sizes)
-        buffer.names += removal.names(chunk.documents)
-        buffer.tokens += len(target[0])
-        if buffer.tokens >= SHARD_TOKENS:
-            records.append(buffer.shard().save(folder / f"{len(records):05d}"))
-            buffer = _ShardBuffer()
-    if buffer.names:
-        records.append(buffer.shard().save(folder / f"{len(records):05d}"))
-    return SplitRecord(
-        documents=sum(record.documents for record in records),
-        sentences=sum(record.sentences for record in records),
-        source_tokens=sum(record.source_tokens for record in records),
-        target_tokens=sum(record.target_tokens for record in records),
-        read_documents=counts["read_documents"],
-        read_sentences=counts["read_sentences"],
-        removed={reason: count for reason, count in removed.items() if count},
-        documents_cut=counts["cut"],
-        documents_dropped=counts["dropped"],
-        kept_bad_text=counts["kept_bad"],
-        further_references=counts["references"],
-        shards=tuple(records),
-    )
+        writer.add(chunk)
+    return writer.finish()
 
 
 def _kept(side: tuple[Ids, Longs], keep: Mask) -> tuple[Ids, Longs]:

@@ -17,7 +17,7 @@ DOCUMENT_FORMATS: Registry[type[DocumentFormat]] = Registry(
 
 
 def document_format(name: str | None, path: Path | None = None) -> DocumentFormat:
-    """The format called `name`; without one, the one that the file's suffix tells, or plain text."""
+    """The format called `name`; without one, the one with the file's suffix, or plain text."""
     if name is None and path is not None:
         suffix = bare_suffix(path)
         name = next((key for key, kind in DOCUMENT_FORMATS.items() if suffix in kind.suffixes), None)

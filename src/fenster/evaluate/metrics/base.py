@@ -85,7 +85,7 @@ class Measurement:
     document_index: npt.NDArray[np.int64]
     """[N] the document of each row."""
     signature: str = ""
-    """How it was computed, for whoever wants to compute it again."""
+    """How it was computed, so that it can be computed again."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)
     """Figures that belong to it, such as counts of each class."""

@@ -1,6 +1,6 @@
 """Contrastive accuracy (ContraPro and sets like it): does the true translation score above every wrong one?
 
-Ties are wrong, and so is a score that is not a number, as in the published evaluator. Items are grouped by the set's
+Ties are wrong, and so is NaN, as in the published evaluator. Items are grouped by the set's
 own records, never by equal source lines.
 """
 
@@ -39,13 +39,13 @@ class Category:
 
 
 def read_scores(path: Path, items: Sequence[ContrastiveItem]) -> list[list[float]]:
-    """Scores of each item's candidates, the true one first: a number a line, as for the published evaluator."""
+    """Scores of each item's candidates, the true one first: one number per line, as for the published evaluator."""
     numbers: list[float] = []
     for line, text in TextFiles().lines(path):
         try:
             numbers.append(float(text.split()[0]))
         except (ValueError, IndexError):
-            raise InputError("not a number", path=path, line=line, expected="one score a line") from None
+            raise InputError("not a number", path=path, line=line, expected="one score per line") from None
     wanted = sum(1 + len(item.contrastive) for item in items)
     if len(numbers) != wanted:
         raise InputError(
@@ -62,13 +62,13 @@ def read_scores(path: Path, items: Sequence[ContrastiveItem]) -> list[list[float
 
 
 def right(scores: Sequence[float], maximize: bool) -> bool:
-    """Whether the first is strictly better than all others."""
+    """True if the first is strictly better than all others."""
     true, *others = scores
     return all((true > other) if maximize else (true < other) for other in others)
 
 
 def accuracy(items: Sequence[ContrastiveItem], scores: Sequence[Sequence[float]], maximize: bool) -> Measurement:
-    """The total accuracy, with items of one document drawn together in significance tests."""
+    """The total accuracy, with items of one document resampled together in significance tests."""
     names = {item.document.id: None for item in items}
     number = {name: index for index, name in enumerate(names)}
     rows = [[right(candidates, maximize), 1] for candidates in scores]

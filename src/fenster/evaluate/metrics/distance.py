@@ -1,4 +1,4 @@
-"""How far back may the sentence lie that decides a choice? Accuracy by distance, in sentences and in words.
+"""How far back may the sentence be that decides a choice? Accuracy by distance, in sentences and in words.
 
 On generated documents the deciding sentence is known. In real ones it is taken to be the nearest earlier sentence
 whose reference shows the register; choices are the sentences whose reference shows exactly one.
@@ -21,7 +21,7 @@ from fenster.io.files import TextFiles
 
 SENTENCES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 WORDS = (10, 20, 40, 80, 160, 320, 640)
-"""Upper ends of the bins; what lies beyond the last is a bin of its own."""
+"""Upper ends of the bins; beyond the last is a bin of its own."""
 
 
 @dataclass(frozen=True)

@@ -45,10 +45,10 @@ class Item:
 
 
 def read_items(path: Path, limit: int | None = None) -> list[Item]:
-    """JSONL, an item a line. With `limit` items are taken evenly from the whole file, not from its beginning."""
+    """JSONL, one item per line. With `limit` items are taken evenly from the whole file, not from its beginning."""
     items = [_item(text, path, number) for number, text in TextFiles().lines(path) if text.strip()]
     if not items:
-        raise InputError("there is no item", path=path, expected="JSONL, an item a line")
+        raise InputError("no items", path=path, expected="JSONL, one item per line")
     if limit is None or limit >= len(items):
         return items
     return [items[index] for index in np.linspace(0, len(items) - 1, limit).round().astype(int)]
@@ -60,7 +60,7 @@ def _item(text: str, path: Path, number: int) -> Item:
         document, source, reference, expected, context = (record[key] for key in _NEEDED)
         context = [context] if isinstance(context, str) else list(context or ())
         for text_ in (source, reference, expected, *context):
-            text_.encode("utf-8")  # half a surrogate pair is no text
+            text_.encode("utf-8")  # half a surrogate pair is not text
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError(
             "not an item", path=path, line=number, expected=f"a JSON object with {', '.join(_NEEDED)}"
@@ -70,7 +70,7 @@ def _item(text: str, path: Path, number: int) -> Item:
 
 
 def holds(expected: str, translation: str) -> bool:
-    """Whether the expected form occurs in a translation: the set's own accuracy, letter case aside."""
+    """True if the expected form occurs in a translation: the set's own accuracy, letter case aside."""
     return expected in words(translation.lower())
 
 

@@ -1,6 +1,6 @@
 """Pronoun-translation and formality-translation F1: forms of each class, counted in hypothesis and reference.
 
-A sentence counts where its source has a trigger ("it", "you"); classes whose forms would then be ambiguous are
+A sentence counts if its source has a trigger ("it", "you"); classes whose forms would then be ambiguous are
 switched off by other source words. Matches are the smaller of both counts, sentence by sentence and class by class.
 """
 
@@ -35,7 +35,7 @@ class FormCounter:
     """Of the rules."""
 
     def active(self, score: str, sources: Sequence[str]) -> npt.NDArray[np.bool_]:
-        """[N, classes] whether a class counts in a sentence."""
+        """[N, classes] True if a class counts in a sentence."""
         rules = self.rules.scores[score]
         used = {*rules.trigger, *(group for form_class in rules.classes.values() for group in form_class.unless)}
         # Tagging is slow, so only sentences that hold one of the words at all are tagged.

@@ -15,13 +15,13 @@ _SETTINGS = ("context", "positions", "alignment", "window", "focus", "beam", "pr
 
 @dataclass(frozen=True)
 class Placed:
-    """A result and where it lies, so that the files it names can be found."""
+    """A result and its file, so that the files it names can be found."""
 
     result: Result
     path: Path
 
     def files(self, key: str) -> list[Path]:
-        """Those of a kind, if all are still there."""
+        """Those of a kind, if all still exist."""
         paths = [self.path.parent / name for name in self.result.files.get(key, ())]
         return paths if all(path.exists() for path in paths) else []
 
@@ -58,7 +58,7 @@ def collect(paths: Sequence[Path]) -> Collection:
 
 
 def _told_apart(placed: list[Placed]) -> list[Placed]:
-    """Systems of one name with other settings get names of their own; what cannot be told apart is refused."""
+    """Systems of one name with different settings get names of their own; what cannot be distinguished is refused."""
     groups: dict[tuple[str, ...], list[Placed]] = {}
     sizes: dict[tuple[str, str], Placed] = {}
     for one in placed:
@@ -86,7 +86,7 @@ def _told_apart(placed: list[Placed]) -> list[Placed]:
                 raise InputError(
                     f"the same system on the same test set as {same[0].path}",
                     path=one.path,
-                    fix="evaluate one of them with another --title",
+                    fix="evaluate one of them with a different --title",
                 )
     return made
 

@@ -35,8 +35,8 @@ class Example:
 
 
 def examples(collection: Collection, rules: str, count: int, say: Callable[[str], None]) -> Iterator[Example]:
-    """The stretches in which systems differ most in register, `count` of each test set whose files are there; `say`
-    hears why there are none of a set."""
+    """The stretches in which systems differ most in register, `count` of each test set whose files exist; `say`
+    is called with the reason if a set has none."""
     loaded = load_rules(rules)
     if _SCORE not in loaded.scores:
         return say(f"no examples: the rules have no score called {_SCORE}")
@@ -48,7 +48,7 @@ def examples(collection: Collection, rules: str, count: int, say: Callable[[str]
         try:
             documents = _documents(systems[0]) if systems else None
             if documents is None:
-                say(f"no examples of {test}: its translations or its test set are not there")
+                say(f"no examples of {test}: its translations or its test set do not exist any more")
                 continue
             texts = [
                 TranslatedTestSet(documents, read_hypotheses(placed.files("hypotheses")[0], documents))

@@ -1,4 +1,4 @@
-"""Pictures of a report; none where matplotlib is not installed."""
+"""Plots of a report; none if matplotlib is not installed."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _by_distance(collection: Collection, plt: Any) -> Iterator[tuple[str, str, A
 
 
 def _by_given(collection: Collection, plt: Any) -> Iterator[tuple[str, str, Any]]:
-    """Items by the context that was given, a picture a set."""
+    """Items by the context that was given, one plot per set."""
     for name in item_sets(collection):
         results = [placed.result for placed in collection.of("items") if placed.result.extra.get("set") == name]
         amounts = sorted({result.variant for result in results}, key=amount)
@@ -117,6 +117,6 @@ def _heat(collection: Collection, plt: Any) -> Iterator[tuple[str, str, Any]]:
         for edge in (heat["first"], heat["last"]):
             axes.axvline(edge - 0.5, color="tab:blue", linewidth=1)
         title = f"{label(placed.result)}: segment {heat['segment'] + 1} of {heat['document']}"
-        note = "mean over heads and layers; between the blue lines lies the sentence itself"
+        note = "mean over heads and layers; between the blue lines is the sentence itself"
         axes.set_title(title, fontsize=8)
         yield f"attention-{label(placed.result)}-{placed.result.test}", f"Cross-attention, {title}; {note}", figure

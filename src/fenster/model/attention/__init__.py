@@ -1,1 +1,1 @@
-""""""
+"""Attention: masks, variants, alignments, backends, kernels and caches."""

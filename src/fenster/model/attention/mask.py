@@ -71,7 +71,7 @@ class AttentionMask:
     def interval(self) -> tuple[Tensor, Tensor]:
         """(first, last) rows of the packed keys that each query sees, both [T]. Windows only; computed once.
 
-        Never empty: b_i lies within the key sequence, and causal patterns keep the query's own position.
+        Never empty: b_i is within the key sequence, and causal masks keep the query's own position.
         """
         return self.cached("interval", self._interval)
 
@@ -92,13 +92,14 @@ class AttentionMask:
 
     @property
     def interval_int32(self) -> tuple[Tensor, Tensor]:
-        """The interval in 32-bit integers, as the GPU kernel takes it; computed once."""
+        """The interval in 32-bit integers, as the GPU kernels take it; computed once."""
         return self.cached("interval32", lambda: (self.interval[0].int(), self.interval[1].int()))
 
     def queries_of_key_blocks(self, size: int) -> tuple[Tensor, Tensor]:
         """(first, last) query that sees any key of each block of `size` key rows, [blocks] int32; computed once.
 
-        The queries between need not see the block: an alignment may jump. Blocks that none sees have last < first.
+        The queries between need not see the block: an alignment may jump. Blocks that no query sees have last <
+        first.
         """
         return self.cached(f"queries of {size} keys", lambda: self._queries_of_keys(size))
 

@@ -1,6 +1,6 @@
-"""Looking at attention: weights on request, the share on the current sentence, entropy.
+"""Inspecting attention: weights on request, the share on the current sentence, entropy.
 
-A probe is handed to a forward pass and is told every module's weights (through the dense reference, so for
+A probe is handed to a forward pass and receives every module's weights (through the dense reference, so for
 analysis, not for training). It keeps sums over tokens, so that any number of documents can go through one.
 """
 
@@ -19,7 +19,7 @@ from fenster.model.attention.mask import AttentionMask, Relative
 
 @dataclass(frozen=True)
 class ProbePoint:
-    """A probe held to one place of the network. Layers get None where nobody looks, and no names either: a name would
+    """A probe at one module of the network. Layers get None if there is no probe, and no names either: a name would
     make each layer a program of its own for torch.compile."""
 
     probe: Probe

@@ -1,4 +1,4 @@
-"""A function of tensors with a gradient of its own, for eager code and for `torch.compile` alike.
+"""A function of tensors with its own gradient, for eager code and for `torch.compile` alike.
 
 The compiler takes custom operators as they are, but calling one eagerly costs several times what launching its kernel
 does; eager code therefore calls the same functions through a plain autograd function.

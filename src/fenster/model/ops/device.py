@@ -1,4 +1,4 @@
-"""Where to compute, and what there is to compute with."""
+"""Devices: which one to use, and what it can do."""
 
 from __future__ import annotations
 
@@ -8,31 +8,32 @@ from fenster.errors import FensterError
 
 
 def find_device(name: str) -> str:
-    """cpu or cuda for auto, cpu or cuda; an error where there is no GPU but one was asked for."""
+    """cpu or cuda for auto, cpu or cuda; an error if a GPU is asked for and there is none."""
     if name not in ("auto", "cpu", "cuda"):
-        raise FensterError(f"no device is called {name!r}", expected="auto, cpu or cuda")
+        raise FensterError(f"unknown device {name!r}", expected="auto, cpu or cuda")
     there = torch.cuda.is_available()
     if name == "auto":
         return "cuda" if there else "cpu"
     if name == "cuda" and not there:
-        raise FensterError("device: cuda, but there is no GPU here", fix="take device: auto or cpu")
+        raise FensterError("device: cuda, but there is no GPU here", fix="set device: auto or cpu")
     return name
 
 
 def units(device: torch.device) -> int:
-    """Multiprocessors of a GPU; elsewhere (Triton's interpreter) one."""
+    """Multiprocessors of a GPU; one elsewhere (Triton's interpreter)."""
     return torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 1
 
 
 def shared_memory(device: torch.device) -> int:
-    """Bytes that a program may take; plenty in the interpreter."""
+    """Bytes of shared memory that a program may use; plenty in the interpreter."""
     if device.type != "cuda":
         return 1 << 30
     return int(getattr(torch.cuda.get_device_properties(device), "shared_memory_per_block_optin", 0))
 
 
 def out_of_memory(error: BaseException) -> bool:
-    """Whether an error says so: a GPU's, which ending a capture may have covered with another, or a CPU's."""
+    """True for out-of-memory errors: a GPU's, possibly behind another one raised at the end of a capture, or a
+    CPU's."""
     inner: BaseException | None = error
     while inner is not None and not isinstance(inner, torch.OutOfMemoryError):
         inner = inner.__context__

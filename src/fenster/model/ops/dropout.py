@@ -1,4 +1,4 @@
-"""Dropout that is also fast on a CPU, where PyTorch draws one random number an element in one thread."""
+"""Dropout that is also fast on a CPU, where PyTorch draws one random number per element in one thread."""
 
 from __future__ import annotations
 

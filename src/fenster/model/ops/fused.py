@@ -3,7 +3,7 @@
     residual_norm(x, h, …) = layer_norm(x + dropout(h))        relu_dropout(x, …) = dropout(relu(x))
 
 Operators for eager and compiled code alike, as attention's; without a GPU (or Triton) layers use PyTorch's own
-functions instead. Memory for the backward pass: x + dropout(h) and two numbers a row; no masks.
+functions instead. Memory for the backward pass: x + dropout(h) and two numbers per row; no masks.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BLOCK = 4096  # elements of a program without rows
 
 
 def available(x: Tensor) -> bool:
-    """Whether the kernels can and should run on `x` [rows, D]; in the interpreter only tests ask for them."""
+    """True if the kernels can and should run on `x` [rows, D]; in the interpreter only tests ask for them."""
     return triton is not None and x.is_cuda and x.dtype != torch.float64 and x.shape[-1] <= _WIDEST
 
 

@@ -1,4 +1,4 @@
-"""Maps of a few rows on a CPU, which is what a search of one document computes.
+"""Linear layers of a few rows on a CPU, which is what a search of one document computes.
 
 Its time is that of reading weights. With the weights on the left, MKL reads them two to five times as fast for two to
 eight rows (measured on AVX-512); for one row, or more, the usual way is as good.

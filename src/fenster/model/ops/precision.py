@@ -1,4 +1,4 @@
-"""In which precision things are computed."""
+"""The precision of computations."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The contract of an alignment: around which source token each target token looks.
+"""The contract of an alignment: the source token that the window of each target token is centered on.
 
-Positions count from 0 here; the paper's b_i is ours + 1, and i is the place of the token being *predicted*. Every
+Positions count from 0 here; the paper's b_i is ours + 1, and i is the position of the token being *predicted*. Every
 alignment is clamped to the source sequence. There are two forms, which must agree:
 - `whole`: all target tokens of packed sequences at once (training, scoring);
 - `begin` and `AlignmentState.advance`: one token after the other, with a state for each hypothesis (decoding). The
@@ -22,28 +22,28 @@ from fenster.model.layout import Layout
 
 @dataclass(frozen=True)
 class TargetTokens:
-    """Where target tokens are. Every tensor has one entry a token (or a hypothesis), counted from 0."""
+    """Where target tokens are. Every tensor has one entry per token (or hypothesis), counted from 0."""
 
     sequence: Tensor  # which source sequence
     position: Tensor  # within the whole target document (the sequence, unless that is only its end)
     sentence: Tensor  # N', separators before this token
     inner: Tensor  # within its sentence
-    length: Tensor | None  # I, tokens of the whole target sequence; None where it is not known yet
-    sentence_length: Tensor | None  # I_n, tokens of this token's sentence; None where it is not known yet
+    length: Tensor | None  # I, tokens of the whole target sequence; None if it is not known yet
+    sentence_length: Tensor | None  # I_n, tokens of this token's sentence; None if it is not known yet
 
 
 class Alignment(ABC):
     """One way to choose b_i. `ratio` is the training data's source/target ratio."""
 
     needs_length = False
-    """Whether the whole target length must be known, so that it cannot be used in decoding."""
+    """True if the whole target length must be known, so that it cannot be used in decoding."""
 
     def __init__(self, ratio: float = 1.0) -> None:
         self.ratio = ratio
 
     @abstractmethod
     def center(self, tokens: TargetTokens, source: Layout) -> Tensor:
-        """b - 1 for each place, before clamping."""
+        """[N] b - 1 for each token, before clamping."""
 
     def whole(self, source: Layout, target: Layout) -> Tensor:
         """[T] centers of all target tokens, lengths known."""
@@ -59,7 +59,7 @@ class Alignment(ABC):
         return self.clamped(tokens, source)
 
     def prefix(self, source: Layout, target: Layout) -> Tensor:
-        """[T] centers of target tokens that are given while more will follow: lengths are unknown, as in decoding."""
+        """[T] centers of given target tokens while more will follow: lengths are unknown, as in decoding."""
         inner = target.position - target.starts[target.sequence_id, target.sentence]
         return self.clamped(
             TargetTokens(target.sequence_id, target.document_position, target.sentence, inner, None, None), source
@@ -80,8 +80,8 @@ class Alignment(ABC):
     ) -> AlignmentState:
         """The state before the first token of hypotheses that translate `source` sequences `sequence` [N].
 
-        `target` tells the lengths where they are known (forced decoding): hypothesis n follows its sequence
-        `follows[n]`, by default `sequence[n]`, one target a source.
+        `target` gives the lengths if they are known (forced decoding): hypothesis n follows its sequence
+        `follows[n]`, by default `sequence[n]`, one target per source.
         """
         if self.needs_length and target is None:
             raise ValueError(f"{type(self).__name__} needs the target length, so it cannot be used in decoding")

@@ -1,6 +1,6 @@
 """Self-attention with small windows in half precision: the torch side of `kernels.band`.
 
-`window_gpu_attention` hands over what fits; wider windows, float32 and cross-attention it computes itself.
+`window_gpu` hands over what fits; it computes wider windows, float32 and cross-attention itself.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ _QUERIES, _KEYS = 64, 128  # of a tile of the forward pass
 
 
 class _BackwardTiles(NamedTuple):
-    """Tiles of the backward pass, and who walks along them."""
+    """Tiles of the backward pass, and the programs that walk along them."""
 
     queries: int
     keys: int
     warps: int
-    programs: int  # a multiprocessor
+    programs: int  # per multiprocessor
     stages: int
 
 
 _BACKWARD_TILES = _BackwardTiles(_QUERIES, 64, 4, 2, 2)  # 128 queries and 8 warps take a third longer
-_ROOM = 116 << 10  # bytes of shared memory that are enough
+_ROOM = 116 << 10  # bytes of shared memory that suffice
 
 
 def fits(q: Tensor, window: int, after: int, relative: bool) -> bool:
-    """Whether self-attention of `q` [T, H, D] to `window` keys before and `after` behind can be computed here."""
+    """True if self-attention of `q` [T, H, D] to `window` keys before and `after` behind can be computed here."""
     small = window + after <= min(_KEYS - _QUERIES, _BACKWARD_TILES.keys) and (
         not relative or 2 * window + 1 <= _PERIOD
     )
@@ -127,13 +127,13 @@ def backward(
 
 @functools.cache
 def _able(device: torch.device) -> bool:
-    """Whether a GPU has descriptors in hardware (Hopper and later) and the room; the interpreter has both."""
+    """True if a GPU has descriptors in hardware (Hopper and later) and the room; the interpreter has both."""
     hopper = device.type != "cuda" or torch.cuda.get_device_capability(device) >= (9, 0)
     return hopper and shared_memory(device) >= _ROOM
 
 
 def programs(device: torch.device, heads: int, per_unit: int) -> int:
-    """Programs a head, so that every multiprocessor has `map` of them."""
+    """Programs per head, so that every multiprocessor has `per_unit` of them."""
     return max(1, per_unit * units(device) // heads)
 
 
@@ -162,7 +162,7 @@ def _terms(
 
 
 def _padded(table: Tensor) -> int:
-    """Distances, as products of tiles want them."""
+    """Distances, rounded up as products of tiles require."""
     return 1 << max(4, (len(table) - 1).bit_length())
 
 

@@ -2,8 +2,8 @@
 
 Queries are taken in blocks of consecutive rows of the packed tensor; each block meets one run of consecutive
 keys that covers all its windows, as small dense products. In self-attention the run is the block with a margin
-of w on either side. In cross-attention it begins at the block's first visible key; blocks whose windows lie too
-far apart for one run (an alignment that jumps, a far longer source) go the `gather_attention` way instead, so the
+of w on either side. In cross-attention it begins at the block's first visible key; blocks whose windows are too
+far apart for one run (an alignment that jumps, a far longer source) fall back to `gather`, so the
 result is exact for every alignment.
 
 The blocks of one chunk of rows are computed at a time, and again in the backward pass: what is in memory beyond

@@ -1,6 +1,6 @@
-"""Attention of one decoding step: one query for each hypothesis, against the slots of a state.
+"""Attention of one decoding step: one query per hypothesis, against the slots of a cache.
 
-On a GPU one kernel (`kernels.decode_step`) that reads slots where they lie; elsewhere PyTorch's own attention.
+On a GPU one kernel (`kernels.decode_step`) that reads slots in place; elsewhere PyTorch's own attention.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ try:
 except ImportError:  # a torch build without Triton
     triton = None
 
-_ROOM = 48 << 10  # bytes of a group's queries and of the table of relative positions that a program can hold
-_SLOTS = 32  # that it reads at a time, if one of them is seen
+_ROOM = 48 << 10  # bytes of a group's queries and of the relative table that a program can hold
+_SLOTS = 32  # read at a time, if one of them is visible
 
 
 def available(q: Tensor, n_hyps: int, table: Tensor | None) -> bool:
-    """Whether the kernel can run on queries like `q` [N, H, D], `map` of a group."""
+    """True if the kernel can run on queries like `q` [N, H, D], `n_hyps` per group."""
     if triton is None or q.shape[-1] not in SIZES or q.dtype == torch.float64 or not n_hyps:
         return False
     return (_padded(n_hyps) + _distances(table)) * q.shape[-1] * q.element_size() <= _ROOM
 
 
 def _padded(rows: int) -> int:
-    return max(16, power_of_two(rows))  # products want 16
+    return max(16, power_of_two(rows))  # products need 16
 
 
 def _distances(table: Tensor | None) -> int:
@@ -40,8 +40,8 @@ def _distances(table: Tensor | None) -> int:
 
 
 def decode_attention(q: Tensor, kv: Tensor, view: CacheView, table: Tensor | None) -> list[Tensor]:
-    """[N, H, D] for every pattern of the sight. `kv` are slots [G, M, 2, H, D], or rows [·, 2, H, D] of which the
-    sight says where slots are; `table` [distances, H, D] are the relative vectors, if there are."""
+    """[N, H, D] for every mask of the view. `kv` are slots [G, M, 2, H, D], or rows [·, 2, H, D] if the view says
+    which of them the slots are; `table` [distances, H, D] are the relative vectors, if any."""
     table = table if view.relative is not None else None
     groups = len(kv) if view.rows is None else len(view.rows)
     if q.is_cuda and available(q, len(q) // max(1, groups), table):
@@ -56,7 +56,7 @@ def decode_attention(q: Tensor, kv: Tensor, view: CacheView, table: Tensor | Non
         term = torch.einsum("nhd,rhd->nhr", q, table.to(q.dtype)) * q.shape[-1] ** -0.5
         bias = term.gather(-1, view.relative[:, None, :].expand(-1, heads, -1))
         bias = bias.view(groups, n_hyps, heads, slots).transpose(1, 2)
-    # Neighbours that look at the same slots are the rows of one product.
+    # Hypotheses that attend to the same slots are the rows of one product.
     grouped = q.view(groups, n_hyps, *q.shape[1:]).transpose(1, 2)  # [G, H, N / G, D]
     k, v = kv.permute(2, 0, 3, 1, 4)  # [G, H, M, D] each
     contexts = []

@@ -1,4 +1,4 @@
-"""Window attention the paper's own way: select up to 2w + 1 keys and values for every query.
+"""Window attention as the paper computes it: select up to 2w + 1 keys and values for every query.
 
 Linear in length, but keys and values are copied 2w + 1 times; kept because it is the paper's, and as a
 yardstick.

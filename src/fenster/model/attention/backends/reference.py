@@ -1,4 +1,4 @@
-"""The oracle: dense mask, float32 or wider, nothing clever. Every other computation must equal it."""
+"""The oracle: dense mask, float32 or wider, nothing clever. Every other backend must equal it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fenster.model.ops.precision import at_least_float32
 
 
 def weights(q: Tensor, k: Tensor, mask: AttentionMask, relative: Relative | None) -> Tensor:
-    """Attention weights [H, T, S]; keys that may not be seen have exactly 0."""
+    """Attention weights [H, T, S]; keys that may not be attended to have exactly 0."""
     with torch.autocast(q.device.type, enabled=False):
         return _weights(at_least_float32(q), at_least_float32(k), mask, relative)
 

@@ -1,4 +1,4 @@
-"""Full attention over packed sequences as they lie, through PyTorch's flash kernels: no padding, no masks.
+"""Full attention over packed sequences in place, through PyTorch's flash kernels: no padding, no masks.
 
 For GPUs and 16-bit numbers, without the relative term. Attention within sentences (LST) is the same with sentences
 as the sequences.

@@ -1,7 +1,7 @@
 """Window attention as one fused GPU kernel: the torch side of `kernels.window`.
 
-O(L) extra memory: the output, one log-sum a query and head, the gradients, and for `band` 64 numbers a query and
-head; no copies of keys, no masks. Results do not depend on the run: there are no atomics.
+O(L) extra memory: the output, one log-sum per query and head, the gradients, and for `band_gpu` 64 numbers per query
+and head; no copies of keys, no masks. Results do not depend on the run: there are no atomics.
 
 On a CPU the same kernels run in Triton's interpreter when TRITON_INTERPRET=1 is set before they are imported;
 that is how tests without a GPU exercise them.
@@ -52,7 +52,7 @@ class Tiles:
 
 
 def available(x: Tensor) -> bool:
-    """Whether the kernels can run on a tensor like `x` [tokens, H, D]."""
+    """True if the kernels can run on a tensor like `x` [tokens, H, D]."""
     if triton is None or x.shape[-1] not in SIZES or x.dtype == torch.float64:
         return False
     if x.dtype == torch.float32 and x.shape[-1] > 64 and shared_memory(x.device) < 190 << 10:
@@ -79,14 +79,14 @@ def window_gpu_attention(q: Tensor, k: Tensor, v: Tensor, mask: AttentionMask, r
 
 
 def key_intervals(q: Tensor, mask: AttentionMask) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
-    """What the kernels take of a pattern: each query's interval, and in cross-attention each key block's queries."""
+    """What the kernels need of a mask: each query's interval, and in cross-attention each key block's queries."""
     if mask.center is None:
         return *mask.interval_int32, None, None
     return *mask.interval_int32, *mask.queries_of_key_blocks(_key_rows(q))
 
 
 def _key_rows(q: Tensor) -> int:
-    """Rows of keys in a tile of the key pass, which patterns must know in cross-attention."""
+    """Rows of keys in a tile of the key pass, which masks must know in cross-attention."""
     return 32 if q.dtype == torch.float32 or q.shape[-1] > 64 else 64
 
 
@@ -191,7 +191,7 @@ def _backward(
     constants = _constants(q, window, tiles.queries, table)
     blocks = triton.cdiv(tokens, tiles.queries.m)
     programs = min(blocks, band.programs(q.device, heads, 2)) if table is not None else blocks
-    # One slot a program; slices of a wide table are added to, so they begin at zero.
+    # One slot per program; slices of a wide table are added to, so they begin at zero.
     make = torch.empty if constants["WHOLE"] else torch.zeros
     share = make(
         (programs, 2 * window + 1, heads, size) if table is not None else (0,),

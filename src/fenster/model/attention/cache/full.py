@@ -1,4 +1,4 @@
-"""What full attention keeps: everything."""
+"""The cache of full attention: everything."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from fenster.model.attention.cache.base import (
 )
 from fenster.model.layout import Layout, pad, round_up_to_bucket
 
-_MORE = 16  # tokens of each hypothesis that room is made for at a time
+_MORE = 16  # tokens per hypothesis that room is made for at a time
 
 
 @dataclass(frozen=True)
 class FullCache(SelfAttentionCache):
     """`restricted` adds a second mask, same sentence only (LST).
 
-    Tensors have room for slots to come, which only one state may write: the one that knows all that were written."""
+    Tensors have room for future slots, which only one cache may write: the one that knows all that were written."""
 
     restricted: bool
     kv: tuple[Tensor, ...]  # [G, C, 2, H, D] each
     positions: Tensor  # [G, C, 2] position and sentence
     own: Tensor  # [N, M] bool, M <= C slots are taken
-    written: list[int]  # slots that states with these tensors have taken
+    written: list[int]  # slots that caches with these tensors have taken
 
     @classmethod
     def empty(cls, rows: Sequence[Tensor], restricted: bool = False) -> FullCache:
@@ -44,7 +44,7 @@ class FullCache(SelfAttentionCache):
 
     @classmethod
     def of(cls, kv: Sequence[Tensor], layout: Layout, restricted: bool = False) -> FullCache:
-        """Whole sequences, one for each hypothesis: keys and values [tokens, 2, H, D] of each layer."""
+        """Whole sequences, one per hypothesis: keys and values [tokens, 2, H, D] of each layer."""
         own = torch.arange(layout.longest, device=layout.offsets.device) < layout.lengths[:, None]
         positions = torch.stack([pad(layout.document_position, layout), pad(layout.sentence, layout)], -1)
         return cls(restricted, tuple(pad(x, layout) for x in kv), positions, own, [layout.longest])
@@ -98,7 +98,7 @@ class StaticFullCache(SelfAttentionCache):
     kv: tuple[Tensor, ...]  # [G, C, 2, H, D] each
     positions: Tensor  # [G, C, 2]
     own: Tensor  # [N, C] bool
-    at: Tensor  # [N / G] the last slots that are taken, behind which the next tokens go
+    at: Tensor  # [N / G] the last slots taken, after which the next tokens go
 
     def allocate(self, now: StepPositions) -> StaticFullCache:
         groups, n_hyps = len(self.positions), hyps_per_group(now.position, self.positions)

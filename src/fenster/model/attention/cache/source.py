@@ -1,4 +1,4 @@
-"""What cross-attention keeps of the source: all of it, or a window of it."""
+"""Caches of cross-attention: all of the source, or a window of it."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class FullSourceCache(CrossAttentionCache):
 
 @dataclass(frozen=True)
 class WindowSourceCache(CrossAttentionCache):
-    """The source tokens within `window` of the aligned place: a slice for each hypothesis. With `focus`, of these
-    only those of the sentence being translated, where there are any."""
+    """The source tokens within `window` of the aligned position: a slice per hypothesis. With `focus`, of these
+    only those of the sentence being translated, if there are any."""
 
     kv: tuple[Tensor, ...]  # [S, 2, H, D] each, packed
     source: Layout

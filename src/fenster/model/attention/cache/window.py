@@ -1,4 +1,4 @@
-"""What windows keep: the last tokens."""
+"""The cache of windows: the last tokens."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from fenster.model.layout import Layout
 
 @dataclass(frozen=True)
 class WindowCache(SelfAttentionCache):
-    """Keeps the last `size` tokens of each hypothesis: those at place i of a lane's P hypotheses lie in slots
-    [i mod size, …]. All hypotheses of a lane are at one place."""
+    """A ring buffer of the last `size` tokens of each hypothesis: those at position i of a group's P hypotheses are
+    in slots [i mod size, …]. All hypotheses of a group are at one position."""
 
     kv: tuple[Tensor, ...]  # [G, size, P, 2, H, D] each
     position: Tensor  # [G, size], -1 where empty
@@ -41,7 +41,7 @@ class WindowCache(SelfAttentionCache):
 
     @classmethod
     def of(cls, kv: Sequence[Tensor], layout: Layout, size: int) -> WindowCache:
-        """Whole sequences, one for each hypothesis: keys and values [tokens, 2, H, D] of each layer."""
+        """Whole sequences, one per hypothesis: keys and values [tokens, 2, H, D] of each layer."""
         device = layout.offsets.device
         group = torch.arange(layout.sequences, device=device)[:, None]
         local = layout.lengths[:, None] - 1 - torch.arange(size, device=device)  # [G, size], newest first
@@ -84,7 +84,7 @@ class WindowCache(SelfAttentionCache):
         return CacheView((self.own.flatten(1),), distances(now, position, max_distance))
 
     def _widened(self, n_hyps: int) -> WindowCache:
-        """With slots for as many hypotheses of a lane as there are now."""
+        """With slots for as many hypotheses per group as there are now."""
         extra = n_hyps - self.own.shape[2]
         if extra <= 0:
             return self

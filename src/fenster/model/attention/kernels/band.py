@@ -1,15 +1,15 @@
 """Triton kernels of self-attention with small windows: tiles that hold whole windows, read by tensor descriptors.
 
-As in `window_triton` every query sees one interval of key rows. A tile of queries comes with all keys that its
+As in `kernels.window` every query sees one interval of key rows. A tile of queries comes with all keys that its
 windows can reach, so that the softmax needs one pass and the backward pass computes scores once (but for the first
 tile of each program).
 
 The relative term q_i · r_{i-j} is a product here. With the vectors r as sums of waves of the distance, of a period
 that no window exceeds, r_d = Σ_f a_f cos(ωf d) + b_f sin(ωf d), cos and sin of i - j come apart into those of i and
-of j: queries' amplitudes q_i · a_f, q_i · b_f are turned by the query's place (`rotate`), and multiplied with the
-waves at the keys' places. Places count from the tile's first query, so all tiles share one small table of waves.
+of j: queries' amplitudes q_i · a_f, q_i · b_f are rotated by the query's position (`rotate`), and multiplied with the
+basis at the keys' positions. Positions count from the tile's first query, so all tiles share one small table.
 
-Sums are float32. Nothing is accumulated with atomics: the table's gradient goes to one slot a program.
+Sums are float32. Nothing is accumulated with atomics: the table's gradient goes to one slot per program.
 """
 # Kernel arguments follow the habit of such code: capitals for pointers and compile-time constants.
 # ruff: noqa: N803
@@ -25,7 +25,8 @@ PERIOD: tl.constexpr = tl.constexpr(63)  # of the waves: odd, so that 32 cosines
 
 @triton.jit
 def rotate(x, basis, ROWS: tl.constexpr):
-    """Amplitudes x [ROWS, 64] (cosine and sine side by side, as waves) turned to their places. Its own inverse."""
+    """Amplitudes x [ROWS, 64] (cosine and sine side by side, as waves) rotated to their positions. Its own
+    inverse."""
     cos, sin = tl.split(tl.reshape(basis, [ROWS, 32, 2]))
     a, b = tl.split(tl.reshape(x, [ROWS, 32, 2]))
     return tl.reshape(tl.join(a * cos + b * sin, a * sin - b * cos), [ROWS, 64])
@@ -113,7 +114,7 @@ def backward(
 ):  # fmt: skip
     """The whole backward pass. Gradients are dense, DR [programs, 64, H, D].
 
-    A program walks along `map` blocks of BM queries. Their windows lie in the BM + BN keys from W before the first
+    A program walks along `each` blocks of BM queries. Their windows are in the BM + BN keys from W before the first
     query on: `parts` tiles of BN keys, one a step. The last part of a block is the first of the next one, so its
     gradients are carried there; the program begins a step early, with the last part of the block before its own,
     of which it keeps nothing else.
@@ -156,7 +157,7 @@ def backward(
         v = V.load([n0, head * D])
         ds = (p * (tl.dot(dout, tl.trans(v)) - delta[:, None]) * scale).to(q.dtype)
         dk = tl.dot(tl.trans(ds), q, tl.where(part == 0, dk, 0.0))
-        if (part < parts - 1) | (block == blocks - 1):  # nobody goes on with these keys
+        if (part < parts - 1) | (block == blocks - 1):  # no later block adds to these keys
             keys = tl.cast(n0, tl.int64) * (H * D) + (tl.arange(0, BN)[:, None] * (H * D) + columns)
             there = ((n >= 0) & (n < T))[:, None]
             tl.store(DV + keys, dv.to(q.dtype), mask=there)

@@ -1,6 +1,6 @@
-"""The Triton kernel of one decoding step: neighbouring hypotheses of a lane look at the slots that they share.
+"""The Triton kernel of one decoding step: the hypotheses of a group attend to the slots that they share.
 
-A program takes all queries of one group and head, and reads each key and value once, wherever in memory it lies.
+A program takes all queries of one group and head, and reads each key and value once, wherever it is in memory.
 """
 # Kernel arguments follow the habit of such code: capitals for pointers and compile-time constants.
 # ruff: noqa: N803
@@ -21,7 +21,7 @@ def decode_attention(
     H: tl.constexpr, D: tl.constexpr, EACH: tl.constexpr, EACH_MASK: tl.constexpr, BE: tl.constexpr,
     BN: tl.constexpr, RP: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """EACH queries a group, EACH_MASK a row of the mask. Without ROWS the slots of a group lie side by side."""
+    """EACH queries per group, EACH_MASK per row of the mask. Without ROWS the slots of a group are contiguous."""
     group, head = tl.program_id(0), tl.program_id(1)
     each, d = tl.arange(0, BE), tl.arange(0, D)
     n, real = group * EACH + each, each < EACH
@@ -39,7 +39,7 @@ def decode_attention(
         both = real[:, None] & inside[None, :]
         row = (n // EACH_MASK)[:, None] * allowed_row
         mask = tl.load(ALLOWED + row + m[None, :], mask=both, other=0) != 0
-        if tl.max(mask.to(tl.int32)) > 0:  # room for tokens to come is not read
+        if tl.max(mask.to(tl.int32)) > 0:  # room for future tokens is not read
             if ROWS is not None:
                 offset = tl.load(ROWS + group * slots + m, mask=inside, other=0).to(tl.int64) * kv_slot
             else:
@@ -53,6 +53,6 @@ def decode_attention(
                 logits += tl.gather(shift, index.to(tl.int32), 1)
             p, decay, row_max, denominator = online_softmax_update(logits, mask, scale, row_max, denominator)
             context = context * decay[:, None] + tl.dot(p.to(v.dtype), v, input_precision=PRECISION)
-    denominator = tl.where(denominator == 0.0, 1.0, denominator)  # queries that are none
+    denominator = tl.where(denominator == 0.0, 1.0, denominator)  # padding queries
     out = OUT + (n[:, None] * H + head) * D + d[None, :]
     tl.store(out, (context / denominator[:, None]).to(OUT.dtype.element_ty), mask=real[:, None])

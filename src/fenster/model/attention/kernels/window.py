@@ -9,7 +9,7 @@ tile; its gradient takes the inverse gather. Tables of up to RP rows are one til
 slice at a time, the slice of distances that the two tiles can have.
 
 Sums are float32. Nothing is accumulated with atomics, so results are the same in every run: table gradients go to
-one slot a program and are summed afterwards.
+one slot per program and are summed afterwards.
 """
 # Kernel arguments follow the habit of such code: capitals for pointers and compile-time constants.
 # ruff: noqa: N803
@@ -184,7 +184,7 @@ def backward_keys(
     D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, RP: tl.constexpr,
     RELATIVE: tl.constexpr, WHOLE: tl.constexpr, SELF: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """dk and dv of a tile of keys, from every query whose interval reaches it. Tiles lie [keys, queries]."""
+    """dk and dv of a tile of keys, from every query whose interval reaches it. Tiles are [keys, queries]."""
     block, head = tl.program_id(0), tl.program_id(1)
     n0 = block * BN
     n = n0 + tl.arange(0, BN)
