@@ -153,10 +153,10 @@ class TrainConfig(Config):
     @property
     def system(self) -> str:
         """A name for tables: sentence, concat 2 sent., window 1000 tok. …"""
-        label = self.model.variant.label
-        if self.context.kind == "sentence":
-            return "sentence" if self.model.attention.kind == "full" else f"{label} sentence"
-        return f"{label} {self.context.label}"
+        variant = self.model.variant
+        if self.context.preceding == 0:
+            return variant.sentence_label or f"{variant.label} sentence"
+        return f"{variant.label} {self.context.label}"
 
 
 # What may change when a run resumes: nothing that its numbers depend on. Data is compared by content, not by path.

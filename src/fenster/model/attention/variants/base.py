@@ -56,6 +56,8 @@ class Variant(ABC, Generic[AnyAttentionConfig]):
     """Its settings, `model.attention` in a config."""
     label: ClassVar[str]
     """What tables call systems with it."""
+    sentence_label: ClassVar[str] = ""
+    """The same for sentence-level systems, if that is more than "LABEL sentence"."""
     default_strategy: ClassVar[str] = "full-segment"
     """How document-level models with it decode unless told otherwise."""
     branches: ClassVar[int] = 1

@@ -49,6 +49,7 @@ class FullBase(Variant[AnyAttentionConfig]):
 class Full(FullBase[FullConfig]):
     Config = FullConfig
     label = "concat"
+    sentence_label = "sentence"
 
     @property
     def max_distance(self) -> int:
