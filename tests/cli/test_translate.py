@@ -381,3 +381,39 @@ def test_from_python(model: Path) -> None:
     with pytest.raises(fenster.FensterError, match="unknown device 'tpu'"):
         fenster.load(model, device="tpu")
     assert fenster.sentences("Hi, Anna. Are you tired?") == ["Hi, Anna.", "Are you tired?"]
+
+
+def test_a_dash_is_standard_input_and_output(
+    model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"Hi, Anna.\n\nIt is old.\n")))
+    call("translate", "-", "-m", model, "-o", "-")
+    assert len(capsys.readouterr().out.splitlines()) == 3 and not Path("-").exists()
+
+
+def test_empty_input_is_empty_output(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "empty.txt").touch()
+    call("translate", tmp_path / "empty.txt", "-m", model)
+    assert capsys.readouterr().out == ""
+    call("translate", tmp_path / "empty.txt", "-m", model, "-o", tmp_path / "out.txt")
+    assert (tmp_path / "out.txt").read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        ("Hallo\n".encode("utf-16"), "looks like UTF-16"),
+        ("Hallo, Welt\n".encode("utf-16-le"), "looks like UTF-16"),
+        (b"PK\x03\x04\x14\x00rest", "is a ZIP archive"),
+        (b"%PDF-1.7\n", "is a PDF document"),
+        (b"\x1f\x8b\x08\x00", "gzip file without .gz"),
+    ],
+)
+def test_what_is_not_text_is_named(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], data: bytes, told: str
+) -> None:
+    (tmp_path / "file.txt").write_bytes(data)
+    with pytest.raises(SystemExit) as ended:
+        call("translate", tmp_path / "file.txt", "-m", model)
+    assert ended.value.code == 2 and told in capsys.readouterr().err

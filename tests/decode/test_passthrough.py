@@ -98,3 +98,10 @@ def test_what_is_no_text_is_named(toy: PreparedData, segment: str) -> None:
     translator = Translator(make_loaded(toy, "window"))
     with pytest.raises(InputError, match="segment 1 "):
         translator.translate(["Here is the lamp.", segment])
+
+
+@pytest.mark.parametrize("text", ["...", "* * *", "|------|-----|", "1.200,50", "50 %", "12:30 - 14:45", "§ 3"])
+def test_what_has_no_letters_is_copied(toy: PreparedData, text: str) -> None:
+    loaded = make_loaded(toy, "window")
+    result = Translator(loaded, DecodeConfig(beam=1)).translate(["Hi, Anna.", text, "Are you tired?"])
+    assert result.texts[1] == text and len(result.texts) == 3

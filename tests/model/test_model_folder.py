@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from fenster.errors import InputError
 from fenster.model import model_folder as saving
 from fenster.model.int8_storage import dequantize_state, quantize_state
 from fenster.model.model_folder import DEFAULT_MODEL, export_model, load_model
-from tests.helpers.models import make_loaded, write_model
+from tests.helpers.models import KINDS, make_loaded, write_model
 
 
 def test_eight_bits_keep_each_row_s_scale() -> None:
@@ -83,3 +84,23 @@ def test_the_model_that_ships_translates() -> None:
     found = translator.translate(["Good morning, Mr Weber.", "", "I would like to thank you for your letter."]).texts
     assert found[0] == "Guten Morgen, Herr Weber." and found[1] == ""
     assert "danke" in found[2] and "Ihnen" in found[2] and "Brief" in found[2]
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_folders_of_format_1_still_load(toy: PreparedData, tmp_path: Path, kind: str) -> None:
+    """What fenster 0.1 wrote: other names of the same settings."""
+    loaded = make_loaded(toy, kind)
+    folder = write_model(loaded, tmp_path / "model")
+    body = json.loads((folder / "model.json").read_text())
+    former = {"d_model": "width", "backend": "compute", "max_distance": "reach"}
+    model = {former.get(key, key): value for key, value in body["model"].items()}
+    model["attention"] = {former.get(key, key): value for key, value in model["attention"].items()}
+    training = {"initial": {"system": "sentence"}, "update": 5}
+    written = body | {"format_version": 1, "model": model, "training": training}
+    (folder / "model.json").write_text(json.dumps(written))
+    again = load_model(folder)
+    assert again.description.model == loaded.description.model
+    assert again.description.training == {"warm_start": {"system": "sentence"}, "update": 5}
+    (folder / "model.json").write_text(json.dumps(written | {"format_version": 3}))
+    with pytest.raises(InputError, match="a model of format 3"):
+        load_model(folder)

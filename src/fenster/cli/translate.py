@@ -7,18 +7,18 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from fenster.cli.options import Decoding, Device, Flag, ModelOption, Output
+from fenster.cli.options import Decoding, Device, Flag, ModelOption
 from fenster.decode.config import DecodeConfig
 from fenster.errors import ConfigError, InputError
-from fenster.io.files import STANDARD_INPUT, TextFiles, check_not_input, standard_input
+from fenster.io.files import TextFiles, check_not_input, standard_input
 
 
 def translate(
-    file: Path | None = None,
+    file: Annotated[Path | None, Parameter(allow_leading_hyphen=True)] = None,
     /,
     *,
     model: ModelOption = ModelOption(),
-    output: Output = None,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"], allow_leading_hyphen=True)] = None,
     format: Annotated[str | None, Parameter(name=["--format", "-f"])] = None,
     one_sentence_per_line: Flag = False,
     language: str = "en",
@@ -47,9 +47,9 @@ def translate(
     Parameters
     ----------
     file
-        UTF-8 text, .xz and .gz too; standard input if left out.
+        UTF-8 text, .xz and .gz too; standard input if left out, or -.
     output
-        Where to write, compressed if it ends in .xz or .gz; standard output if left out.
+        Where to write, compressed if it ends in .xz or .gz; standard output if left out, or -.
     format
         text: translated lines. jsonl: one object per segment with source, target, score and seconds. By default what
         the file's name says, else text.
@@ -73,11 +73,10 @@ def translate(
         raise ConfigError(f"--nbest is {nbest}", expected=f"1 to {decoding.beam}, which is --beam")
     if nbest > 1 and format != "jsonl":
         raise ConfigError("--nbest is for JSONL output", fix="choose --format jsonl, or leave it out")
+    file, output = (_unless_dash(path) for path in (file, output))
     check_not_input(output, [file, history])
     options = FileOptions(one_sentence_per_line, language, documents, nbest)
     lines = list(standard_input() if file is None else TextFiles().lines(file))
-    if not lines:
-        raise InputError("no text", path=file or STANDARD_INPUT, expected="at least one line")
     parsed = document_format(format, file).parse(lines, options)
     pairs = _history(history)
     translator = model.translator(decoding, device)
@@ -85,6 +84,13 @@ def translate(
         translator.strategy.require_history()
     report_problems(translator, parsed)
     report_summary(translate_file(translator, parsed, output, options, pairs))
+
+
+def _unless_dash(path: Path | None) -> Path | None:
+    """None for `-`, which means standard input or output; other names do not begin with a dash."""
+    if path is not None and path.name.startswith("-") and path.name != "-" and path.parent == Path():
+        raise ConfigError(f"{path} is not a file name", fix=f"check the options; a file of that name is ./{path}")
+    return None if path == Path("-") else path
 
 
 def _history(path: Path | None) -> list[tuple[str, str]]:

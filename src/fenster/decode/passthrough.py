@@ -3,7 +3,8 @@
 Characters without a piece of their own are spelt in bytes, of which a model that hardly saw them makes nonsense.
 Symbols of that kind stand mostly at the edges of a sentence (♪, emoji, bullets): there they are copied through, with
 what ends a sentence after them, and the model does not see them. A segment without any word that has a piece (only
-emoji, a script the model does not know) is its own translation. Inside a sentence everything stays as it is.
+emoji, a script the model does not know) is its own translation, and so is one without any letter: a rule, a figure,
+dots. Inside a sentence everything stays as it is.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ class Passthrough(NamedTuple):
 
 def split_passthrough(text: str, characters: Set[str]) -> Passthrough:
     """`text` (normalised) as a model reads it whose tokenizer has pieces for `characters`."""
+    if not any(character.isalpha() for character in text):
+        return Passthrough(text, "", "")
     if set(text) <= characters:
         return Passthrough("", text, "")
     if not any(character in characters and character not in _STOPS and character != " " for character in text):

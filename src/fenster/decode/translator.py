@@ -151,6 +151,11 @@ class Translator:
             if exhausted and not open_documents:
                 return
 
+    def is_unreadable(self, text: str) -> bool:
+        """True if a segment is copied because the model does not know its characters, not because it has no words."""
+        segment = self.passthrough(text)
+        return segment.is_copied and not set(segment.whole) <= self.tokenizer.characters
+
     def passthrough(self, text: str) -> Passthrough:
         """What the model reads of a segment, and what is copied around it."""
         return split_passthrough(normalise(text), self.tokenizer.characters)

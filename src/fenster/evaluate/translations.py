@@ -54,11 +54,8 @@ def translate_test_set(documents: Sequence[ParallelDocument], translator: Transl
     if path.is_file() and (known.pop("stamp", None), known.pop("sha256", None)) == (mark, file_sha256(path)):
         report(f"{path} exists already, made by the same model with the same settings")
         return known
-    copied = sum(
-        split.is_copied and bool(split.whole)
-        for document in documents
-        for split in map(translator.passthrough, document.source.texts)
-    )
+    texts = [text for document in documents for text in document.source.texts]
+    copied = sum(translator.is_unreadable(text) for text in texts)
     if copied:
         report(f"{copied} segment(s) hold nothing that the model can read, and are copied")
     with Journal(path, mark) as journal:

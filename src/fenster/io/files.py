@@ -26,6 +26,15 @@ TextLines = Iterable[tuple[int, str]]
 """(line number from 1, text without its end) pairs."""
 
 STANDARD_INPUT = "standard input"
+_MAGIC = {
+    b"PK\x03\x04": "a ZIP archive (such as .docx, .odt or .epub)",
+    b"%PDF-": "a PDF document",
+    b"\x1f\x8b": "a gzip file without .gz in its name",
+    b"\xfd7zXZ": "an xz file without .xz in its name",
+    b"\x89PNG": "a PNG image",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"{\\rtf": "an RTF document",
+}
 _DECODE_ERRORS = (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error)
 
 
@@ -100,6 +109,8 @@ def standard_input() -> Iterator[tuple[int, str]]:
 def decoded_lines(raw_lines: Iterable[bytes], path: Path) -> Iterator[tuple[int, str]]:
     """(line number from 1, line without its end) of raw lines of UTF-8; a BOM at the start is removed."""
     for number, raw in enumerate(raw_lines, start=1):
+        if number == 1:
+            _check_is_text(raw, path)
         try:
             text = raw.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -122,6 +133,17 @@ def decoded_lines(raw_lines: Iterable[bytes], path: Path) -> Iterator[tuple[int,
                 fix=f"if they end in CR alone, convert them: tr '\\r' '\\n' < {path.name}",
             )
         yield number, text
+
+
+def _check_is_text(start: bytes, path: Path) -> None:
+    """Refuse what is not UTF-8 text by what it is, where that can be seen from its first line."""
+    utf16 = start.startswith((b"\xff\xfe", b"\xfe\xff")) or start[:64].count(0) > len(start[:64]) // 3
+    if utf16:
+        fix = f"convert it first: iconv -f utf-16 -t utf-8 {path.name}"
+        raise InputError("looks like UTF-16", path=path, expected="text in UTF-8", fix=fix)
+    for magic, kind in _MAGIC.items():
+        if start.startswith(magic):
+            raise InputError(f"is {kind}, not text", path=path, expected="text in UTF-8")
 
 
 @contextmanager

@@ -95,7 +95,7 @@ def report_problems(translator: Translator, file: ParsedFile) -> None:
         if why_refused(segment.text):
             refused.add(segment.line)
         split = translator.passthrough(segment.text)
-        if split.whole and split.is_copied:
+        if translator.is_unreadable(segment.text):
             copied.add(segment.line)
         strange = _unknown(translator, split)
         if strange:
