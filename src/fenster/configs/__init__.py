@@ -42,4 +42,5 @@ def summary(path: Path) -> str:
             break
         comment.append(line.removeprefix("#").strip())
     text = re.sub(r"^`[^`]*`:?\s*", "", " ".join(comment).strip())
-    return re.split(r"(?<=[^.]{3})[.:] ", text)[0].rstrip(".:")
+    sentence = re.split(r"(?<=[^.]{3})\. |\s{2,}|\.?\s+fenster prepare ", text)[0].rstrip(".:")
+    return sentence[:1].upper() + sentence[1:]
