@@ -182,7 +182,7 @@ def test_other_settings_are_refused_with_their_keys(settings: dict[str, Any]) ->
 
 def test_other_data_is_refused(settings: dict[str, Any]) -> None:
     train(make(settings))
-    (place,) = checkpoint.complete(settings["output"] / "checkpoints")
+    place = checkpoint.complete(settings["output"] / "checkpoints")[-1]
     state = json.loads((place / "state.json").read_text())
     (place / "state.json").write_text(json.dumps({**state, "fingerprint": "0" * 64}))
     with pytest.raises(InputError, match="trained on different data"):
@@ -191,12 +191,43 @@ def test_other_data_is_refused(settings: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("name", ["state.json", "model.safetensors", "optimizer.safetensors"])
 def test_a_damaged_checkpoint_is_named(settings: dict[str, Any], name: str) -> None:
-    train(make(settings))
-    (place,) = checkpoint.complete(settings["output"] / "checkpoints")
-    (place / name).write_bytes(b"{ not what it was")
+    train(make(settings, checkpoint={"every": 4, "keep": 1}))
+    (folder,) = checkpoint.complete(settings["output"] / "checkpoints")
+    (folder / name).write_bytes(b"{ not what it was")
     with pytest.raises(InputError, match=r"update-00000012.*damaged checkpoint") as told:
         train(make(settings, stop={"updates": 13}))
     assert "remove this folder" in str(told.value)
+
+
+@pytest.mark.parametrize("name", ["state.json", "model.safetensors", "optimizer.safetensors"])
+def test_a_damaged_checkpoint_is_set_aside(
+    settings: dict[str, Any], tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The run resumes from the one before, and ends as if nothing had happened; a single flipped bit is enough."""
+    train(make(settings, output=tmp_path / "straight", stop={"updates": 16, "patience": None}))
+    train(make(settings))
+    folder = settings["output"] / "checkpoints"
+    kept = [path.name for path in checkpoint.complete(folder)]
+    assert kept == ["update-00000008", "update-00000012"]
+    data = bytearray((folder / "update-00000012" / name).read_bytes())
+    data[len(data) // 2] ^= 64
+    (folder / "update-00000012" / name).write_bytes(data)
+    train(make(settings, stop={"updates": 16, "patience": None}))
+    assert "is damaged: set aside, resuming from update 8" in " ".join(capsys.readouterr().err.split())
+    assert (folder / "damaged-update-00000012").is_dir(), "nothing is lost"
+    assert_same_run(settings["output"], tmp_path / "straight")
+
+
+def test_a_better_model_is_not_overwritten_after_falling_back(settings: dict[str, Any]) -> None:
+    train(make(settings, valid={"every": 4}))
+    output = settings["output"]
+    model = output / "model" / "model.json"
+    description = json.loads(model.read_text())
+    assert description["training"]["update"] == 12
+    model.write_text(json.dumps(description | {"training": description["training"] | {"valid_perplexity": 1.5}}))
+    (output / "checkpoints" / "update-00000012" / "state.json").write_text("{")
+    train(make(settings, valid={"every": 4}))
+    assert json.loads(model.read_text())["training"]["valid_perplexity"] == 1.5
 
 
 def test_updates_that_are_not_a_number_are_skipped_and_counted(

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
@@ -17,12 +19,17 @@ from torch import Tensor
 from fenster.config import Config
 from fenster.errors import InputError
 from fenster.io.files import atomic_folder
+from fenster.io.hashing import file_sha256
 from fenster.model.model_folder import write_tensors
 from fenster.train.update import Engine
 from fenster.train.warm_start import WarmStart
 
 FORMAT_VERSION = 2
 _STATE = "state.json"
+
+
+class DamagedCheckpointError(InputError):
+    """A checkpoint whose files are not what was written."""
 
 
 class Progress(Config):
@@ -59,6 +66,8 @@ class State(Config):
     """Of the prepared data."""
     warm_start: WarmStart | None = None
     """The model that the run started from, if it had a warm start."""
+    sha256: dict[str, str] = Field(default_factory=dict)
+    """Of each file of tensors, checked before the run resumes."""
 
     @property
     def warm_started_from(self) -> Path | None:
@@ -83,13 +92,42 @@ def _write(folder: Path, state: State, engine: Engine, meter: Tensor) -> None:
         write_tensors(temporary / "optimizer.safetensors", _optimizer_tensors(engine, meter))
         if engine.ema is not None:
             write_tensors(temporary / "ema.safetensors", engine.ema)
+        hashes = {path.name: file_sha256(path) for path in sorted(temporary.iterdir())}
+        state = state.model_copy(update={"sha256": hashes})
         text = json.dumps(state.model_dump(mode="json"), indent=1, ensure_ascii=False)
         (temporary / _STATE).write_text(text + "\n", encoding="utf-8")
 
 
-def newest(folder: Path) -> Path | None:
-    """The newest complete checkpoint below `folder`."""
-    return next(reversed(complete(folder)), None)
+@dataclass(frozen=True)
+class Sound:
+    """The newest undamaged checkpoint of a run."""
+
+    folder: Path
+    state: State
+    damaged: tuple[Path, ...]
+    """Newer ones that are damaged."""
+
+
+def newest_sound(folder: Path) -> Sound | None:
+    """The newest checkpoint below `folder` whose files are what was written; None if there is no checkpoint at all.
+    If all are damaged, the error names the newest."""
+    damaged: list[Path] = []
+    first: InputError | None = None
+    for path in reversed(complete(folder)):
+        try:
+            return Sound(path, read_state(path), tuple(damaged))
+        except DamagedCheckpointError as error:
+            first = first or error
+            damaged.append(path)
+    if first is not None:
+        raise first
+    return None
+
+
+def set_aside(damaged: Sequence[Path]) -> None:
+    """Rename damaged checkpoints, so that nothing is lost and they are not found again."""
+    for path in damaged:
+        path.rename(path.with_name(f"damaged-{path.name}"))
 
 
 def complete(folder: Path) -> list[Path]:
@@ -98,6 +136,7 @@ def complete(folder: Path) -> list[Path]:
 
 
 def read_state(folder: Path) -> State:
+    """What a checkpoint says about itself, once its files are known to be what was written."""
     try:
         body = json.loads((folder / _STATE).read_text(encoding="utf-8"))
         if body.get("format_version") != FORMAT_VERSION:
@@ -107,7 +146,11 @@ def read_state(folder: Path) -> State:
                 expected=f"format {FORMAT_VERSION}",
                 fix="resume with the version of fenster that wrote it, or train into a new folder",
             )
-        return State.model_validate(body)
+        state = State.model_validate(body)
+        for name, expected in state.sha256.items():
+            if file_sha256(folder / name) != expected:
+                raise ValueError(f"{name}: checksum mismatch")
+        return state
     except (OSError, ValueError, AttributeError, ValidationError) as error:
         raise _damaged(folder, error) from None
 
@@ -146,8 +189,8 @@ def _copy(source: dict[str, Tensor], target: dict[str, Tensor]) -> None:
             tensor.copy_(source[name])
 
 
-def _damaged(folder: Path, error: Exception) -> InputError:
-    return InputError(
+def _damaged(folder: Path, error: Exception) -> DamagedCheckpointError:
+    return DamagedCheckpointError(
         f"damaged checkpoint ({str(error).partition(chr(10))[0]})",
         path=folder,
         fix="remove this folder: the run resumes from the checkpoint before it, or starts over",

@@ -83,8 +83,9 @@ class CheckpointConfig(Config):
     """Updates between checkpoints."""
     minutes: float = Field(default=10, gt=0)
     """And no longer than this between them."""
-    keep: int = Field(default=1, ge=1)
-    """Checkpoints kept, newest first. The best model is kept beside them."""
+    keep: int = Field(default=2, ge=1)
+    """Checkpoints kept, newest first: if the newest is damaged, the run resumes from the one before. The best model
+    is kept beside them."""
 
 
 class LogConfig(Config):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ from torch import Tensor
 
 from fenster.data.dataset import PreparedData
 from fenster.io.files import atomic_path
-from fenster.model.model_folder import Description, save_model, write_tensors
+from fenster.model.model_folder import Description, read_description, save_model, write_tensors
 from fenster.train.checkpoint import Progress
 from fenster.train.config import TrainConfig
 from fenster.train.logger import RunLogger
@@ -29,10 +30,16 @@ Weights = dict[str, Tensor]
 
 class ModelSelection:
     def __init__(
-        self, config: TrainConfig, folder: RunFolder, data: PreparedData, engine: Engine, warm_start: WarmStart | None
+        self,
+        config: TrainConfig,
+        folder: RunFolder,
+        data: PreparedData,
+        engine: Engine,
+        warm_start: WarmStart | None,
+        resumed_from: int | None = None,
     ) -> None:
         self._config, self._folder, self._data, self._engine = config, folder, data, engine
-        self._warm_start = warm_start
+        self._warm_start, self._resumed_from = warm_start, resumed_from
 
     def validated_weights(self) -> Weights:
         """The moving average if there is one, else the weights themselves."""
@@ -63,7 +70,7 @@ class ModelSelection:
     def keep(self, progress: Progress, result: Validation, better: bool) -> None:
         """After a validation: the model folder if this is the best, a snapshot if an average will be made."""
         weights = self.validated_weights()
-        if better:
+        if better and not self._has_better(result):
             self._save(weights, progress.update, result, "best validation perplexity")
         last = self._config.average.last
         if last is not None:
@@ -71,6 +78,14 @@ class ModelSelection:
                 write_tensors(temporary, weights)
             for old in sorted(self._folder.snapshots.glob("update-*.safetensors"))[:-last]:
                 old.unlink()
+
+    def _has_better(self, result: Validation) -> bool:
+        """True if this run saved a better model before it had to resume from an earlier update: it is kept."""
+        if self._resumed_from is None or not (self._folder.model / "model.json").is_file():
+            return False
+        training = read_description(self._folder.model).training
+        later = int(training.get("update", 0)) > self._resumed_from
+        return later and float(training.get("valid_perplexity", math.inf)) < result.perplexity
 
     def rewind(self, update: int) -> None:
         """Remove snapshots that a run resuming from `update` will make again."""

@@ -23,7 +23,7 @@ from fenster.errors import ConfigError, InputError
 from fenster.model.ops.device import out_of_memory
 from fenster.model.transformer import Transformer
 from fenster.train import checkpoint
-from fenster.train.checkpoint import Progress, State
+from fenster.train.checkpoint import Progress, Sound, State
 from fenster.train.config import TrainConfig, binding, differences
 from fenster.train.distributed import World, join
 from fenster.train.inputs import Inputs
@@ -83,31 +83,38 @@ class Run:
         self._warm_start: WarmStart | None = None
         self._warm_start_text = ""
         if resume is not None:
-            self._warm_start = resume[1].warm_start
+            self._warm_start = resume.state.warm_start
             # The record keeps what the run really began with, whatever is given now.
-            self.config = config = config.model_copy(update={"warm_start": resume[1].warm_started_from})
+            self.config = config = config.model_copy(update={"warm_start": resume.state.warm_started_from})
         elif config.warm_start is not None:
             self._warm_start, self._warm_start_text = start_from(model, config, self.data)
         model.train()
         self.engine = Engine(model, config, world)
         self.sampler = Sampler(ExampleIndex.build(self.data.split("train"), config.context), config.batch)
         self.validator = Validator(self.data.split(config.valid.split), config.context, config.valid.tokens, world)
-        self.selection = ModelSelection(config, folder, self.data, self.engine, self._warm_start)
+        self.selection = ModelSelection(
+            config,
+            folder,
+            self.data,
+            self.engine,
+            self._warm_start,
+            None if resume is None else resume.state.progress.update,
+        )
         self.progress = Progress()
         if resume is not None:
-            folder_, state = resume
-            checkpoint.restore(folder_, self.engine)
-            self.progress = state.progress
+            checkpoint.restore(resume.folder, self.engine)
+            self.progress = resume.state.progress
+        self._damaged = () if resume is None else resume.damaged
         self._batches = len(self.sampler.plan(0))
         self._began = self._last = self._saved = time.monotonic()
         self._before = self.progress.seconds
 
-    def _resume(self) -> tuple[Path, State] | None:
-        """The newest checkpoint, if it belongs to this configuration and this data."""
-        newest = checkpoint.newest(self.folder.checkpoints)
+    def _resume(self) -> Sound | None:
+        """The newest undamaged checkpoint, if it belongs to this configuration and this data."""
+        newest = checkpoint.newest_sound(self.folder.checkpoints)
         if newest is None:
             return None
-        state = checkpoint.read_state(newest)
+        state = newest.state
         changed = differences(binding(state.config), binding(self.config.model_dump(mode="json")))
         if changed:
             raise ConfigError(
@@ -122,7 +129,7 @@ class Run:
                 expected=f"the prepared data with fingerprint {state.fingerprint[:12]}",
                 fix="give that data, or choose another output folder",
             )
-        return newest, state
+        return newest
 
     def run(self) -> Outcome:
         progress = self.progress
@@ -135,7 +142,11 @@ class Run:
             if reason is not None and progress.finished is not None:
                 logger.say(f"{self.folder.path}: finished already, {reason}")
                 return Outcome(self.folder.path, progress, None, self.world.main)
+            self.world.wait()  # all have read what is there
             if self.world.main:
+                checkpoint.set_aside(self._damaged)
+                for path in self._damaged:
+                    logger.say(f"{path} is damaged: set aside, resuming from update {progress.update:,}")
                 self.folder.write_record(self.config.model_dump(mode="json"), self.selection.data_record())
                 self.folder.rewind(progress.update)
                 self.selection.rewind(progress.update)
