@@ -1,7 +1,7 @@
 """The values that flow through everything: Segment, Document, ParallelDocument.
 
 A segment is one unit of translation (usually a sentence); a document is its segments in order. All are
-immutable and hold text as it is after `corpus.text.normalise`; nothing here knows files, ids or models.
+immutable and hold text as it is after `data.text.normalise`; nothing here knows files, ids or models.
 """
 
 from __future__ import annotations

@@ -344,3 +344,21 @@ class Page(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self.open and self.open[-1] in ("h1", "h2"):
             self.titles.append(data)
+
+
+def test_killed_between_text_and_stamp_the_next_call_completes(
+    toy: PreparedData, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = write_model(make_loaded(toy, "window"), tmp_path / "model")
+    asked = ["evaluate", "-m", model, "--test", corpus, "--beam", 1, "--samples", 20, "-o", tmp_path / "r.json"]
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("fenster.evaluate.translations.json.dump", killed)
+        with pytest.raises(SystemExit):
+            call(*asked)
+    assert (tmp_path / "r.txt").exists() and not (tmp_path / ".r.txt.stamp").exists()
+    call(*asked)
+    assert Result.read(tmp_path / "r.json").score("BLEU") is not None and (tmp_path / ".r.txt.stamp").exists()

@@ -2,6 +2,9 @@
 
 import io
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,7 @@ from fenster.errors import FensterError, InputError
 from fenster.io.files import TextFiles
 from fenster.model.model_folder import load_model, save_model
 from tests.helpers.models import make_loaded, write_model
+from tests.helpers.waiting import DEADLINE
 
 TEXT = "Hi, Anna. Are you tired?\n\nHere is the lamp.\nIt is very old. Nobody needs it.\n\n\nThe end.\n"
 
@@ -417,3 +421,28 @@ def test_what_is_not_text_is_named(
     with pytest.raises(SystemExit) as ended:
         call("translate", tmp_path / "file.txt", "-m", model)
     assert ended.value.code == 2 and told in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+def test_output_goes_to_its_file_although_a_terminal_shows_progress(model: Path, tmp_path: Path) -> None:
+    """The progress bar must not capture standard output."""
+    import pty
+
+    (tmp_path / "text.txt").write_text(TEXT)
+    terminal, stderr = pty.openpty()
+    command = [
+        sys.executable,
+        "-m",
+        "fenster",
+        "translate",
+        str(tmp_path / "text.txt"),
+        "-m",
+        str(model),
+        "--beam",
+        "1",
+    ]
+    with (tmp_path / "out.txt").open("wb") as out:
+        subprocess.run(command, stdout=out, stderr=stderr, check=True, timeout=DEADLINE)
+    os.close(stderr)
+    os.close(terminal)
+    assert len((tmp_path / "out.txt").read_text().splitlines()) == len(TEXT.splitlines())

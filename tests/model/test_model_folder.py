@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -86,6 +87,13 @@ def test_the_model_that_ships_translates() -> None:
     assert "danke" in found[2] and "Ihnen" in found[2] and "Brief" in found[2]
 
 
+def read_description_of(body: dict[str, Any], tmp_path: Path) -> str:
+    """The backend of a model folder with this description."""
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "model.json").write_text(json.dumps(body))
+    return saving.read_description(tmp_path / "other").model.backend
+
+
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_folders_of_format_1_still_load(toy: PreparedData, tmp_path: Path, kind: str) -> None:
     """What fenster 0.1 wrote: other names of the same settings."""
@@ -96,6 +104,10 @@ def test_folders_of_format_1_still_load(toy: PreparedData, tmp_path: Path, kind:
     model = {former.get(key, key): value for key, value in body["model"].items()}
     model["attention"] = {former.get(key, key): value for key, value in model["attention"].items()}
     training = {"initial": {"system": "sentence"}, "update": 5}
+    assert (
+        read_description_of({**body, "format_version": 1, "model": model | {"compute": "kernel"}}, tmp_path)
+        == "window-gpu"
+    )
     written = body | {"format_version": 1, "model": model, "training": training}
     (folder / "model.json").write_text(json.dumps(written))
     again = load_model(folder)

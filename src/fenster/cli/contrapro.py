@@ -100,6 +100,8 @@ def contrapro(
         raise ConfigError("no scores given", expected="either --scores or --model")
     if scores is not None and (write_scores is not None or translate or scoring_alignment is not None):
         raise ConfigError("--write-scores, --translate and --scoring-alignment need --model")
+    if decoding.alignment is not None and not translate:
+        raise ConfigError("--alignment is for --translate", fix="for scoring there is --scoring-alignment")
     for name, count in (("--left", left), ("--right", right)):
         if count is not None and count < 0:
             raise ConfigError(f"{name} is {count}", expected="0 or more")

@@ -71,7 +71,7 @@ def translate(
 
     if not 1 <= nbest <= max(1, decoding.beam):
         raise ConfigError(f"--nbest is {nbest}", expected=f"1 to {decoding.beam}, which is --beam")
-    if nbest > 1 and format != "jsonl":
+    if nbest > 1 and not document_format(format, file).holds_nbest:
         raise ConfigError("--nbest is for JSONL output", fix="choose --format jsonl, or leave it out")
     file, output = (_unless_dash(path) for path in (file, output))
     check_not_input(output, [file, history])

@@ -21,11 +21,13 @@ def shipped(kind: Kind) -> dict[str, Path]:
 
 def find_config(given: Path, kind: Kind) -> Path:
     """The file itself if it exists, or the shipped configuration of that name."""
-    if given.exists():
+    if given.is_file():
         return given
     known = shipped(kind)
-    if given.as_posix() in known:
+    if given.as_posix() in known:  # also if a folder has that name, as in a data root
         return known[given.as_posix()]
+    if given.exists():
+        return given  # whoever reads it says what is wrong with it
     raise ConfigError(
         "no such config file",
         path=given,

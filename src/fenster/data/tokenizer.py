@@ -2,7 +2,7 @@
 
 Control symbols have ids of their own that no user text can produce: a literal "<sep>" in text becomes pieces
 like any other characters. Characters without a piece are spelt in bytes, so nothing is ever lost. No
-normalisation happens here beyond what `corpus.text.normalise` did: letters stay what they were.
+normalisation happens here beyond what `data.text.normalise` did: letters stay what they were.
 
 Encoding goes word by word through a cache. That is exact, not an approximation: no piece of our models
 crosses a space, so no merge does either; it is several times faster than encoding whole sentences.

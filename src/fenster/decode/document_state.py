@@ -24,7 +24,7 @@ class DocumentState:
 
     @property
     def finished(self) -> bool:
-        return self._next == len(self._segments)
+        return self._next >= len(self._segments)
 
     def requests(self, room: int) -> list[SearchRequest]:
         """At most `room` searches that can run now."""

@@ -18,8 +18,6 @@ from fenster.io.hashing import file_sha256
 from fenster.io.lock import ProcessLock
 from fenster.io.progress import report
 
-Entry = tuple[int, Translated]  # document and segment
-
 
 class Journal:
     """The journal of a translation into `output`; use it as a context manager. None writes no journal."""

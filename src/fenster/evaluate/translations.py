@@ -30,7 +30,7 @@ def translations_path(output: Path | None) -> Path:
         )
     path = output.with_name(output.name.removesuffix(".json") + ".txt")
     if path.exists():
-        if not _stamp_path(path).exists():
+        if not _stamp_path(path).exists() and not journal_path(path).exists():
             raise ConfigError("exists and was not written by fenster", path=path, fix="choose another --output")
         made = _read_stamp(path).get("sha256")
         if made is not None and made != file_sha256(path) and not journal_path(path).exists():
@@ -66,7 +66,7 @@ def translate_test_set(documents: Sequence[ParallelDocument], translator: Transl
         }
         with atomic_text(path) as stream:
             stream.write("\n".join("".join(f"{segment.text}\n" for segment in document) for document in translated))
-        # After the text: if this is killed in between, the next call finds a journal that is complete.
+        # After the text: if this is killed in between, the next call finds a complete journal, and writes both again.
         with atomic_text(_stamp_path(path)) as stream:
             json.dump({"stamp": mark, "sha256": file_sha256(path), **problems}, stream)
         journal.remove()

@@ -34,6 +34,8 @@ def bar(title: str, total: float) -> Iterator[Callable[[float], None]]:
         console=console,
         transient=True,
         disable=not console.is_terminal,
+        redirect_stdout=False,  # standard output may be a file: it must get what is printed
+        redirect_stderr=False,
     ) as progress:
         task = progress.add_task(title, total=total or None)
         yield lambda amount: progress.advance(task, amount)

@@ -138,6 +138,8 @@ def _upgraded(body: dict[str, Any]) -> dict[str, Any]:
         )
 
     model = renamed(body.get("model"))
+    if isinstance(model, dict) and model.get("backend") == "kernel":
+        model["backend"] = "window-gpu"
     if isinstance(model, dict) and "attention" in model:
         model["attention"] = renamed(model["attention"])
     changed = {"model": model, "training": renamed(body.get("training", {})), "format_version": FORMAT_VERSION}

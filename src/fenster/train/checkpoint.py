@@ -3,6 +3,7 @@ all."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 from collections.abc import Sequence
@@ -127,7 +128,8 @@ def newest_sound(folder: Path) -> Sound | None:
 def set_aside(damaged: Sequence[Path]) -> None:
     """Rename damaged checkpoints, so that nothing is lost and they are not found again."""
     for path in damaged:
-        path.rename(path.with_name(f"damaged-{path.name}"))
+        names = (f"damaged-{path.name}" + (f"-{number}" if number > 1 else "") for number in itertools.count(1))
+        path.rename(next(free for name in names if not (free := path.with_name(name)).exists()))
 
 
 def complete(folder: Path) -> list[Path]:

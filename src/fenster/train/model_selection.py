@@ -115,7 +115,7 @@ class ModelSelection:
     def _consider(
         self, progress: Progress, result: Validation, weights: Weights, text: str, logger: RunLogger
     ) -> Progress:
-        better = result.better_than(progress.best)
+        better = result.better_than(progress.best) and not self._has_better(result)
         logger.say(f"{text}: valid perplexity {result.perplexity:.4f}" + (", taken" if better else ", not taken"))
         logger.write(result.entry(progress.update, best=better, waiting=progress.waiting, weights=text))
         if not better:

@@ -27,16 +27,23 @@ FORMATS: Registry[Format] = Registry(
     "corpus format",
     {
         form.name: form
-        for form in (JSONL, TSV, FOLDER, TED_TAGS, SGML, WMT_XML, OPUS, CONTRAPRO, PLAIN)  # the order of guessing
+        for form in (FOLDER, TED_TAGS, JSONL, TSV, SGML, WMT_XML, OPUS, CONTRAPRO, PLAIN)  # the order of guessing
     },
 )
 
 
 def guess_format(paths: Sequence[Path]) -> Format:
-    """The first format that recognises names and number of the files; an error asks for --format."""
-    for form in FORMATS.values():
-        if paths and form.recognises(paths):
+    """The first format that recognises the files, by the last name before the first; plain text if none does and
+    there are two or three of them. An error asks for --format."""
+    others = [form for form in FORMATS.values() if form is not PLAIN]
+    for form in others if paths else ():
+        if form.recognises(paths):
             return form
+    for form in others if paths else ():
+        if bare_suffix(paths[0]) in form.suffixes:
+            return form
+    if paths and PLAIN.recognises(paths):
+        return PLAIN
     raise InputError(
         f"cannot tell the format of {' '.join(map(str, paths)) or 'nothing'}",
         expected="; ".join(f"{form.name}: {' '.join(form.paths)}" for form in FORMATS.values()),
@@ -51,6 +58,7 @@ def writable_format(paths: Sequence[Path], fix: str) -> Format:
         if form.write is not None and len(paths) == 1 and suffixes[0] in form.suffixes:
             return form
     known = {suffix for form in FORMATS.values() for suffix in form.suffixes} | {".xml", ".bz2", ".zip"}
+    known -= set(OPUS.suffixes)  # a third file of names may be called so
     if len(paths) == 1 or set(suffixes) & known:
         one = [suffix for form in FORMATS.values() if form.write is not None for suffix in form.suffixes]
         raise InputError(

@@ -20,8 +20,8 @@ Writer = Callable[[Iterable[ParallelDocument], Sequence[Path]], int]
 
 
 def _by_suffix(form: Format, paths: Sequence[Path]) -> bool:
-    """The default: the last file, or the first, has one of the format's suffixes."""
-    return bare_suffix(paths[-1]) in form.suffixes or bare_suffix(paths[0]) in form.suffixes
+    """The default: the last file has one of the format's suffixes."""
+    return bare_suffix(paths[-1]) in form.suffixes
 
 
 @dataclass(frozen=True)

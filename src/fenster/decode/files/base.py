@@ -1,7 +1,7 @@
 """The contract of a document file: parse it into segments, render it from their translations.
 
 A file is one or several documents. `render` takes the translated segments one by one, as they are ready, and yields
-pieces of output as soon as they are complete: a text file line by line, an archive all at once.
+pieces of output as soon as they are complete.
 """
 
 from __future__ import annotations
@@ -56,6 +56,8 @@ class DocumentFormat(ABC):
     suffixes: ClassVar[tuple[str, ...]] = ()
     """Names that it is recognised by, compression aside: `.txt`."""
     about: ClassVar[str] = ""
+    holds_nbest: ClassVar[bool] = False
+    """True if its output can hold several hypotheses."""
 
     @abstractmethod
     def parse(self, lines: TextLines, options: FileOptions) -> ParsedFile:

@@ -35,6 +35,7 @@ class JsonlDocument(TextDocument):
 
 
 class JsonlFormat(DocumentFormat):
+    holds_nbest = True
     about = "text in; one JSON object per segment with source, target, score and seconds"
 
     def parse(self, lines: TextLines, options: FileOptions) -> JsonlDocument:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -41,7 +41,8 @@ def translate_file(
     if output is not None and (not output.name or output.is_dir()):
         raise FensterError("is a folder", path=output, expected="the name of a file to write")
     texts = [[segment.text for segment in document] for document in file.documents]
-    settings = {**translator.config.model_dump(), "history": list(history), **asdict(options)}
+    reading = {key: value for key, value in asdict(options).items() if key != "nbest"}  # the journal has all of them
+    settings = {**translator.config.model_dump(), "history": list(history), **reading}
     ordinary = output is not None and (output.is_file() or not output.exists())  # not a pipe
     summary = FileSummary()
     mark = stamp(texts, translator.loaded.folder, settings)
@@ -54,6 +55,7 @@ def translate_file(
                     print(piece, end="", flush=True)
             return summary
         data = compressed("".join(pieces).encode(), output)
+        segments.close()
         with atomic_path(output) as temporary:
             temporary.write_bytes(data)
         journal.remove()
@@ -64,7 +66,7 @@ def translate_file(
 
 def _translated(
     translator: Translator, documents: Sequence[Sequence[str]], journal: Journal, history: Pairs
-) -> Iterator[Translated]:
+) -> Generator[Translated]:
     """The segments of all documents in order; those of the journal first, new ones as they are ready."""
     ready: list[list[Translated]] = [list(journal.known.get(number, ())) for number in range(len(documents))]
     with bar("translating", sum(map(len, documents))) as advance:
