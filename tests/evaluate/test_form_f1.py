@@ -108,7 +108,7 @@ def test_several_references_count_as_the_best_of_each_class() -> None:
     assert score(found, "pronoun F1").details["counts"]["reference"] == {"masculine": 1, "feminine": 0, "neuter": 1}
 
 
-def test_the_mended_rules_know_what_the_published_ones_lack() -> None:
+def test_the_corrected_rules_know_what_the_published_ones_lack() -> None:
     for rules, wanted in (("en-de", [0, 0]), ("en-de-corrected", [2, 1])):
         counted = counter("lists", rules)
         active = counted.active("formality", ["you"])
