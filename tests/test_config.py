@@ -96,10 +96,10 @@ def test_shipped_configs_are_valid(path: Path) -> None:
 
 def test_the_manual_mentions_every_key() -> None:
     """prepare/europarl.yaml serves as the manual: it lists every key of every part."""
-    from fenster.data.prepare.config import CorpusConfig, FilterConfig
+    from fenster.data.prepare.config import AugmentConfig, CorpusConfig, FilterConfig
     from fenster.data.tokenizer import TokenizerConfig
 
     text = (CONFIGS / "prepare" / "europarl.yaml").read_text()
-    for model in (PrepareConfig, CorpusConfig, TokenizerConfig, FilterConfig):
+    for model in (PrepareConfig, CorpusConfig, TokenizerConfig, FilterConfig, AugmentConfig):
         for name in model.model_fields:
             assert f"{name}:" in text, f"{model.__name__}.{name} is not explained"

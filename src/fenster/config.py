@@ -7,6 +7,7 @@ probably meant. `--set a.b=value` overrides go through the same checks.
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -15,6 +16,9 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from fenster.errors import ConfigError
+
+# pydantic warns that the field `register` hides a method of its metaclass, which nobody calls.
+warnings.filterwarnings("ignore", 'Field name "register"', UserWarning)
 
 
 class Config(BaseModel):

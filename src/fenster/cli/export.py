@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -17,12 +17,19 @@ def export(
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
     model: ModelOption = ModelOption(),
     card: Path | None = None,
+    bits: Literal[8, 16] = 8,
 ) -> None:
-    """Write a model folder with 8-bit weights: a quarter of the size, in files of about 15 MB.
+    """Write a model folder with smaller weights, in files of about 15 MB.
 
-    It is loaded like any other; on a CPU it also computes in 8 bits (`--no-int8` turns that off).
+    It is loaded like any other. With 8 bits it also computes in 8 bits on a CPU (`--no-int8` turns that off); 16 bits
+    are for training that continues elsewhere (`warm_start`).
 
-    Example: `fenster export -m runs/default/model -o en-de`
+    Examples:
+
+    ```
+    fenster export -m runs/default/model -o en-de
+    fenster export -m runs/default/model -o en-de-16 --bits 16
+    ```
 
     Parameters
     ----------
@@ -30,6 +37,8 @@ def export(
         The folder to write.
     card
         A Markdown file instead of the model's card.
+    bits
+        Of each weight.
     """
     from fenster.model.model_folder import export_model
 
@@ -37,5 +46,5 @@ def export(
     if folder.resolve().is_relative_to(output.resolve()):
         raise ConfigError("a model cannot overwrite itself", path=output)
     text = None if card is None else "".join(f"{line}\n" for _, line in TextFiles().lines(card))
-    size = export_model(folder, output, text)
+    size = export_model(folder, output, text, bits)
     print(f"{size / 1e6:.1f} MB -> {output}")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from fenster.data.manifest import Manifest, ShardRecord, SplitRecord
 from fenster.data.tokenizer import Ids, Longs, Tokenizer
@@ -19,6 +20,7 @@ from fenster.io.hashing import file_sha256
 
 TOKENIZER = "tokenizer.model"
 _ARRAYS = ("source_ids", "source_starts", "target_ids", "target_starts", "document_starts")
+_MIXTURE = ("corpora", "groups")  # not in data of format 1
 _NAMES = "names.json"
 
 
@@ -45,6 +47,10 @@ class Shard:
     target: Side
     document_starts: Longs
     names: list[str]
+    corpora: npt.NDArray[np.uint16] | None = None  # [D] the number of each document's corpus; None if there is one
+    groups: Longs | None = (
+        None  # [D] documents of the same number, over all shards, are versions of one; None: single
+    )
 
     @property
     def documents(self) -> int:
@@ -60,8 +66,9 @@ class Shard:
             self.target.starts,
             self.document_starts,
         )
-        for name, array in zip(_ARRAYS, arrays, strict=True):
-            np.save(folder / f"{name}.npy", array, allow_pickle=False)
+        for name, array in zip((*_ARRAYS, *_MIXTURE), (*arrays, self.corpora, self.groups), strict=True):
+            if array is not None:
+                np.save(folder / f"{name}.npy", array, allow_pickle=False)
         (folder / _NAMES).write_text(json.dumps(self.names, ensure_ascii=False), encoding="utf-8")
         return ShardRecord(
             name=folder.name,
@@ -78,7 +85,10 @@ class Shard:
             np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in _ARRAYS
         )
         names = json.loads((folder / _NAMES).read_text(encoding="utf-8"))
-        return cls(Side(source_ids, source_starts), Side(target_ids, target_starts), documents, names)
+        files = [folder / f"{name}.npy" for name in _MIXTURE]
+        corpora, groups = (np.load(file, allow_pickle=False) if file.is_file() else None for file in files)
+        source, target = Side(source_ids, source_starts), Side(target_ids, target_starts)
+        return cls(source, target, documents, names, corpora, groups)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -76,6 +77,28 @@ class ExampleIndex:
     bod: npt.NDArray[np.bool_]  # [E]
     source_lengths: Ints  # [E] tokens
     target_lengths: Ints  # [E] tokens
+
+    @cached_property
+    def document_number(self) -> Longs:
+        """[E] The document of each example, counted over all shards."""
+        before = np.cumsum([0, *(shard.documents for shard in self.split.shards)], dtype=np.int64)
+        numbers: Longs = before[self.shard] + self.document
+        return numbers
+
+    @cached_property
+    def corpora(self) -> Longs:
+        """[D] The corpus of each document."""
+        columns = [np.zeros(s.documents, np.int64) if s.corpora is None else s.corpora for s in self.split.shards]
+        return np.concatenate([_EMPTY, *columns]).astype(np.int64)
+
+    @cached_property
+    def groups(self) -> Longs | None:
+        """[D] Documents of the same number are versions of one; None if no document has versions."""
+        columns = [shard.groups for shard in self.split.shards if shard.groups is not None]
+        if len(columns) < len(self.split.shards) or not columns:
+            return None
+        groups: Longs = np.concatenate(columns)
+        return groups if len(np.unique(groups)) < len(groups) else None
 
     @classmethod
     def build(cls, split: Split, context: BaseContext) -> ExampleIndex:

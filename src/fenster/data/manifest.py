@@ -17,7 +17,8 @@ from fenster.errors import InputError
 from fenster.io.files import atomic_text
 from fenster.io.hashing import digest
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+_READABLE = (1, 2)  # 1: without corpora, versions and languages
 NAME = "manifest.json"
 
 
@@ -60,6 +61,13 @@ class SplitRecord(Config):
     shards: tuple[ShardRecord, ...]
 
 
+class CorpusRecord(Config):
+    """A training corpus, in the order of the numbers that documents have."""
+
+    name: str
+    weight: float
+
+
 class TrainRatio(Config):
     """Source over target tokens, separators included, for the `train ratio` alignment."""
 
@@ -81,6 +89,8 @@ class Manifest(Config):
     vocab_size: int
     train_ratio: TrainRatio
     splits: dict[str, SplitRecord]
+    corpora: tuple[CorpusRecord, ...] = ()
+    languages: tuple[str, str] | None = None
 
     def save(self, folder: Path) -> None:
         body = self.model_dump(mode="json")
@@ -110,7 +120,7 @@ class Manifest(Config):
                 expected=f"sha256 {claimed}",
                 fix=fix,
             )
-        if body.get("format_version") != FORMAT_VERSION:
+        if body.get("format_version") not in _READABLE:
             raise InputError(
                 f"prepared data of format {body.get('format_version')}",
                 path=path,

@@ -6,6 +6,7 @@ resumes by remembering only (epoch, batch).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from pydantic import Field
 
 from fenster.config import Config
 from fenster.data.examples import ExampleIndex
+from fenster.data.mixture import Mixture
 from fenster.data.tokenizer import Longs
 from fenster.errors import FensterError
 
@@ -66,10 +68,19 @@ class Plan:
 class Sampler:
     """Makes the plan of any epoch."""
 
-    def __init__(self, index: ExampleIndex, config: BatchConfig, *, shuffle: bool = True) -> None:
+    def __init__(
+        self,
+        index: ExampleIndex,
+        config: BatchConfig,
+        *,
+        shuffle: bool = True,
+        weights: Sequence[float] | None = None,
+    ) -> None:
+        """`weights` of the corpora are for training; without `shuffle` every example comes once, in order."""
         if len(index) == 0:
             raise FensterError("no examples to make batches of", fix="check the split and its manifest")
         self.index, self.config, self.shuffle = index, config, shuffle
+        self.mixture = Mixture(index, weights)
         # What an example takes of the budget; the longer side decides.
         self._cost = np.maximum(index.source_lengths, index.target_lengths).astype(np.int64)
 
@@ -80,8 +91,9 @@ class Sampler:
 
     def plan(self, epoch: int) -> Plan:
         rng = np.random.default_rng([self.config.seed, epoch])
-        count = len(self.index)
-        order = rng.permutation(count) if self.shuffle else np.arange(count)
+        order = self.mixture.draw(rng) if self.shuffle else np.arange(len(self.index))
+        if not len(order):
+            raise FensterError("an epoch draws no example", fix="raise the weights of the corpora (mixture)")
         order = self._bucketed(order)
         bounds = self._cut(order)
         if not self.shuffle:
@@ -90,7 +102,7 @@ class Sampler:
         moved = rng.permutation(len(bounds) - 1)
         sizes = np.diff(bounds)[moved]
         ends = np.cumsum(sizes)
-        inside = np.arange(count) - np.repeat(ends - sizes, sizes)
+        inside = np.arange(len(order)) - np.repeat(ends - sizes, sizes)
         return Plan(order[np.repeat(bounds[:-1][moved], sizes) + inside], np.concatenate([[0], ends]))
 
     def _bucketed(self, order: Longs) -> Longs:

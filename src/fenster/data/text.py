@@ -17,7 +17,7 @@ SEP, BOD, EOS, BOS, PAD, UNK = "<sep>", "<bod>", "<eos>", "<bos>", "<pad>", "<un
 RESERVED = (SEP, BOD, EOS, BOS, PAD)
 
 # Unicode's White_Space, less the four file separators and \v \f, which are control characters here.
-_SPACES = re.compile("[ \\t\\n\\r\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+")
+SPACES = re.compile("[ \\t\\n\\r\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+")
 _HALF = re.compile("[\\ud800-\\udfff]")
 _CONTROL = re.compile("[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x84\\x86-\\x9f]")
 
@@ -27,7 +27,7 @@ def normalise(text: str) -> str:
     # isprintable() is false for every white space but " ", so most lines need no regular expression.
     if text.isprintable() and "  " not in text:
         return text.strip(" ")
-    return _SPACES.sub(" ", text).strip(" ")
+    return SPACES.sub(" ", text).strip(" ")
 
 
 def check_texts(texts: Iterable[object]) -> list[str]:

@@ -24,6 +24,8 @@ from fenster.config import Config
 from fenster.data.text import BOD, BOS, EOS, PAD, SEP, UNK
 from fenster.errors import FensterError, InputError
 from fenster.io.files import atomic_path
+from fenster.language import REGISTERS, Register
+from fenster.language.protect import PLACEHOLDERS, Marked, Placeholder
 
 Ids = npt.NDArray[np.unsignedinteger[Any]]
 Longs = npt.NDArray[np.int64]
@@ -34,6 +36,9 @@ _CACHED_WORDS = 1 << 18  # bounds memory; the cache starts over when full
 _LEARNING_THREADS = 16  # written into the model, so it must not depend on the machine
 
 PAD_ID, UNK_ID, BOS_ID, EOS_ID, SEP_ID, BOD_ID = range(6)
+# Further control symbols, from BOD_ID + 1 on, if the tokenizer was learned with `symbols`.
+_PLACEHOLDERS = [Placeholder(kind, number) for kind, count in PLACEHOLDERS.items() for number in range(count)]
+_SYMBOLS = [*(placeholder.symbol for placeholder in _PLACEHOLDERS), *(f"<{register}>" for register in REGISTERS)]
 
 
 class TokenizerConfig(Config):
@@ -47,6 +52,8 @@ class TokenizerConfig(Config):
     """Learn from at most this many sentences (both sides together), drawn evenly; bounds memory."""
     character_coverage: float = Field(default=1.0, ge=0.98, le=1)
     """Share of characters that get a piece of their own; the rest is spelt in bytes, never lost."""
+    symbols: bool = False
+    """Also reserve symbols for protected text (placeholders) and for the register: what `prepare.augment` needs."""
     seed: int = 1
 
 
@@ -82,6 +89,22 @@ class Tokenizer:
         pieces = (piece.removeprefix(_SPACE) for piece in self._processor.IdToPiece(list(range(len(self)))))
         self.characters = frozenset(piece for piece in pieces if len(piece) == 1) | {" "}
         """Those with a piece of their own; all others are spelt in bytes."""
+        has_symbols = len(self) > BOD_ID + 1 and self._processor.IdToPiece(BOD_ID + 1) == _SYMBOLS[0]
+        self.placeholders: dict[Placeholder, int] = (
+            {placeholder: BOD_ID + 1 + number for number, placeholder in enumerate(_PLACEHOLDERS)}
+            if has_symbols
+            else {}
+        )
+        """Ids of the placeholders; none if the tokenizer has no symbols for them."""
+        first = BOD_ID + 1 + len(_PLACEHOLDERS)
+        self.registers: dict[Register, int] = (
+            {register: first + number for number, register in enumerate(REGISTERS)} if has_symbols else {}
+        )
+        self.n_symbols = BOD_ID + 1 + (len(_SYMBOLS) if has_symbols else 0)
+        """Control symbols: the ids below this."""
+        self._space: list[int] = [self._processor.PieceToId(_SPACE)] if has_symbols else []
+        self._guard: list[int] = self._processor.Encode(_ESCAPE) if len(self) else []
+        self._by_id = {id: placeholder for placeholder, id in self.placeholders.items()}
 
     @classmethod
     def load(cls, path: Path) -> Tokenizer:
@@ -133,6 +156,52 @@ class Tokenizer:
         ids, lengths = self.encode(texts)
         return np.split(ids, np.cumsum(lengths)[:-1]) if len(texts) else []
 
+    def encode_marked(self, parts: Marked) -> Ids:
+        """The ids of one text in which placeholders stand for protected spans."""
+        ids: list[int] = []
+        after_space = True
+        for part in parts:
+            if isinstance(part, Placeholder):
+                ids += self._space if after_space else []
+                ids.append(self.placeholders[part])
+                after_space = False
+                continue
+            first, *words = part.split(" ")
+            if first:
+                word = np.frombuffer(self._words[first], self.dtype).tolist() if after_space else self._tail(first)
+                ids += word
+            for word in words:
+                ids += np.frombuffer(self._words[word], self.dtype).tolist()
+            after_space = not words[-1] if words else False
+        return np.array(ids, dtype=self.dtype)
+
+    def _tail(self, text: str) -> list[int]:
+        """The ids of text that follows a placeholder without a space: behind a character that no piece joins."""
+        ids: list[int] = self._processor.Encode(_ESCAPE + _escaped(text))
+        return ids[len(self._guard) :]
+
+    def decode_marked(self, ids: Iterable[int]) -> list[str | Placeholder]:
+        """Text and placeholders of some ids; other control symbols leave no trace."""
+        parts: list[str | Placeholder] = []
+        text: list[int] = []
+
+        def finish() -> None:
+            if text:
+                decoded: str = self._processor.Decode([*self._guard, *text] if parts else text)
+                if visible := decoded[1:] if parts else decoded:
+                    parts.append(_unescaped(visible))
+                text.clear()
+
+        for id in ids:
+            placeholder = self._by_id.get(int(id))
+            if placeholder is None:
+                text.append(int(id))
+            else:
+                finish()
+                parts.append(placeholder)
+        finish()
+        return parts
+
     def decode(self, ids: Iterable[int]) -> str:
         """Text of some ids; control symbols leave no trace."""
         text: str = self._processor.Decode([int(id) for id in ids])
@@ -164,7 +233,7 @@ def learn(sentences: Iterable[str], config: TokenizerConfig) -> Tokenizer:
             unk_id=UNK_ID, unk_piece=UNK,
             bos_id=BOS_ID, bos_piece=BOS,
             eos_id=EOS_ID, eos_piece=EOS,
-            control_symbols=[SEP, BOD],
+            control_symbols=[SEP, BOD, *(_SYMBOLS if config.symbols else [])],
             minloglevel=2,
         )  # fmt: skip
     except RuntimeError as error:

@@ -43,8 +43,10 @@ class Description(Config):
     context: ContextConfig
     """What the model was trained on; the default of decoding follows from it."""
     system: str
+    languages: tuple[str, str] | None = None
+    """Codes of the source and the target language; None for models of fenster 0.2 and earlier, which did not say."""
     licence: str | None = None
-    bits: Literal[8, 32] = 32
+    bits: Literal[8, 16, 32] = 32
     """Of each number in the files of weights."""
     sha256: dict[str, str] = Field(default_factory=dict)
     """Of each file of weights and the tokenizer; checked on load where they are given."""
@@ -92,8 +94,9 @@ def save_model(
         (temporary / _CARD).write_text(card, encoding="utf-8")
 
 
-def export_model(folder: Path, output: Path, card: str | None = None) -> int:
-    """Write a model folder in 8 bits, in files that any forge accepts; returns its size. `card` replaces its card."""
+def export_model(folder: Path, output: Path, card: str | None = None, bits: Literal[8, 16] = 8) -> int:
+    """Write a model folder in 8 or 16 bits, in files that any forge accepts; returns its size. `card` replaces its
+    card."""
     ours = (_CONFIG, _TOKENIZER, _CARD)
     if output.exists() and not output.is_dir():
         raise InputError("is a file", path=output, expected="the name of a folder to write")
@@ -102,12 +105,14 @@ def export_model(folder: Path, output: Path, card: str | None = None) -> int:
             "holds files that are not a model, which would be lost", path=output, fix="choose a new folder"
         )
     loaded = load_model(folder)
-    description = loaded.description.model_copy(update={"bits": 8})
+    description = loaded.description.model_copy(update={"bits": bits})
+    weights = loaded.model.state_dict()
+    stored = quantize_state(weights) if bits == 8 else {name: tensor.half() for name, tensor in weights.items()}
     if card is None:
         if not (folder / _CARD).is_file():
             raise InputError("a model without a card", path=folder / _CARD, fix="write one, or give --card")
         card = (folder / _CARD).read_text(encoding="utf-8")
-    save_model(output, description, quantize_state(loaded.model.state_dict()), loaded.tokenizer, card, most=_MOST)
+    save_model(output, description, stored, loaded.tokenizer, card, most=_MOST)
     return sum(path.stat().st_size for path in output.iterdir())
 
 

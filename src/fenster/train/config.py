@@ -121,6 +121,9 @@ class TrainConfig(Config):
     warm_start: Path | None = None
     """A model folder whose weights training starts from: fine-tuning, or a document-level system that starts from a
     sentence-level one. Its tokenizer must be the data's."""
+    mixture: dict[str, Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]] = Field(default_factory=dict)
+    """How often each document of a training corpus is drawn per epoch, by the corpus's name; those left out have the
+    weight they were prepared with."""
     batch: BatchConfig = BatchConfig()
     optimizer: OptimizerConfig = OptimizerConfig()
     stop: StopConfig = StopConfig()
@@ -167,7 +170,7 @@ _FREE = ("data", "output", "stop", "checkpoint", "log", "card", "device")
 def binding(config: dict[str, Any]) -> dict[str, Any]:
     """What a run that resumes must agree with. Where the weights of its warm start came from no longer matters, only
     that there were some."""
-    kept = {key: value for key, value in config.items() if key not in _FREE}
+    kept = {key: value for key, value in config.items() if key not in _FREE and (key, value) != ("mixture", {})}
     return kept | {"warm_start": None if kept.get("warm_start") is None else "a model"}
 
 

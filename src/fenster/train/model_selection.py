@@ -168,6 +168,7 @@ class ModelSelection:
             ratio=manifest.train_ratio.macro,
             context=config.context,
             system=config.system,
+            languages=manifest.languages,
             licence=config.card.licence,
             training=training,
         )

@@ -18,6 +18,7 @@ import torch
 from fenster.data.dataset import PreparedData
 from fenster.data.examples import ExampleIndex
 from fenster.data.loader import PREFETCHED_BATCHES, DataPosition, Loader, Step, prefetch
+from fenster.data.mixture import mixture_weights
 from fenster.data.sampler import Sampler
 from fenster.errors import ConfigError, InputError
 from fenster.model.ops.device import out_of_memory
@@ -90,7 +91,9 @@ class Run:
             self._warm_start, self._warm_start_text = start_from(model, config, self.data)
         model.train()
         self.engine = Engine(model, config, world)
-        self.sampler = Sampler(ExampleIndex.build(self.data.split("train"), config.context), config.batch)
+        weights = mixture_weights(manifest.corpora, config.mixture)
+        index = ExampleIndex.build(self.data.split("train"), config.context)
+        self.sampler = Sampler(index, config.batch, weights=weights)
         self.validator = Validator(self.data.split(config.valid.split), config.context, config.valid.tokens, world)
         self.selection = ModelSelection(
             config,

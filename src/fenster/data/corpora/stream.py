@@ -18,11 +18,13 @@ def files_of(path: Path) -> list[Path]:
 
 def stream(title: str, paths: Sequence[Path], form: Format | None = None) -> Iterator[ParallelDocument]:
     """The documents of one corpus, with a progress bar over its bytes."""
-    return stream_all(title, [(paths, form)])
+    return (document for _, document in stream_all(title, [(paths, form)]))
 
 
-def stream_all(title: str, corpora: Sequence[tuple[Sequence[Path], Format | None]]) -> Iterator[ParallelDocument]:
-    """The documents of several corpora, with one progress bar over their bytes."""
+def stream_all(
+    title: str, corpora: Sequence[tuple[Sequence[Path], Format | None]]
+) -> Iterator[tuple[int, ParallelDocument]]:
+    """(number of the corpus, document) of several corpora, with one progress bar over their bytes."""
     chosen = [(paths, form or guess_format(paths)) for paths, form in corpora]
     for paths, form in chosen:
         form.check(paths)
@@ -30,5 +32,6 @@ def stream_all(title: str, corpora: Sequence[tuple[Sequence[Path], Format | None
         file.stat().st_size for paths, _ in chosen for path in paths if path.exists() for file in files_of(path)
     )
     with bar(title, total) as advance:
-        for paths, form in chosen:
-            yield from read_corpus(paths, form, TextFiles(advance))
+        for number, (paths, form) in enumerate(chosen):
+            for document in read_corpus(paths, form, TextFiles(advance)):
+                yield number, document

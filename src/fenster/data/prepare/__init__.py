@@ -18,7 +18,7 @@ import sentencepiece
 
 from fenster import __version__
 from fenster.data.dataset import TOKENIZER, PreparedData
-from fenster.data.manifest import FORMAT_VERSION, InputRecord, Manifest
+from fenster.data.manifest import FORMAT_VERSION, CorpusRecord, InputRecord, Manifest
 from fenster.data.prepare.config import PrepareConfig
 from fenster.data.prepare.filters import bad_text
 from fenster.data.prepare.inputs import record, stream
@@ -74,6 +74,8 @@ def prepare(config: PrepareConfig, *, force: bool = False) -> Outcome:
             vocab_size=len(tokenizer),
             train_ratio=ratio.result(),
             splits=splits,
+            languages=config.languages,
+            corpora=tuple(CorpusRecord(name=corpus.label, weight=corpus.weight) for corpus in config.splits["train"]),
         ).save(folder)
     return Outcome(PreparedData(config.output, verify=False), made=True)
 
@@ -112,6 +114,9 @@ def _fingerprint(config: PrepareConfig, inputs: Sequence[InputRecord]) -> str:
             "sentencepiece": sentencepiece.__version__,
             "settings": settings,
             "inputs": [(one.split, one.format, one.sha256) for one in inputs],
+            "corpora": [
+                (corpus.label, corpus.weight, corpus.cap, corpus.variants) for corpus in config.splits["train"]
+            ],
         }
     )
 
@@ -129,7 +134,7 @@ def _sample(config: PrepareConfig) -> list[str]:
     rng = random.Random(config.tokenizer.seed)
     sample: list[str] = []
     seen = 0
-    for document in stream("reading for the tokenizer", config.splits["train"]):
+    for _, document in stream("reading for the tokenizer", config.splits["train"]):
         for index in range(len(document)):
             error = bad_text(document, index)
             if error is not None:

@@ -41,6 +41,21 @@ class CorpusConfig(Config):
     """One path, or a list; relative to the current folder."""
     format: str | None = None
     """One of `fenster data formats`; guessed from the names if left out."""
+    name: str = ""
+    """What training's `mixture` calls it; the first path's folder and file name if left out."""
+    weight: float = Field(default=1.0, ge=0, le=100, allow_inf_nan=False)
+    """How often each of its documents is drawn per epoch of training: 2 is twice, 0.5 every other epoch on average.
+    Training may set others (`mixture`)."""
+    cap: int | None = Field(default=None, ge=1)
+    """Most sentence pairs: documents that would go over it are left out."""
+    variants: bool = False
+    """Documents with the same source are versions of one (the same sentence with du and with Sie): an epoch draws one
+    of them."""
+
+    @property
+    def label(self) -> str:
+        path = self.paths[0]
+        return self.name or f"{path.parent.name}/{path.name.split('.tsv')[0]}"
 
     @model_validator(mode="before")
     @classmethod
@@ -73,6 +88,25 @@ class FilterConfig(Config):
     the text; join: close the gap; drop: remove the whole document (the strict reading)."""
 
 
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class AugmentConfig(Config):
+    """Further versions of each training document, in which symbols stand for protected text and for the register; an
+    epoch of training draws one version. Needs `tokenizer.symbols`."""
+
+    versions: int = Field(default=0, ge=0, le=8)
+    """Versions besides the plain one."""
+    spans: Share = 0.9
+    """Sentences in which spans and numbers that both sides have become placeholders."""
+    names: Share = 0.05
+    """Capitalised words of such sentences that both sides have, and that become placeholders as well."""
+    registers: Share = 0.7
+    """Documents whose sentences begin with a symbol for the register of their translation, counted on the target
+    side."""
+    seed: int = 1
+
+
 class PrepareConfig(Config):
     """`fenster prepare`: raw parallel documents to memory-mapped token ids."""
 
@@ -82,6 +116,9 @@ class PrepareConfig(Config):
     """Corpora by split; `train` and `valid` are used in training, any other name is a test set."""
     tokenizer: TokenizerConfig = TokenizerConfig()
     filters: FilterConfig = FilterConfig()
+    languages: tuple[str, str] = ("en", "de")
+    """Codes of the source and the target language: conventions for numbers, forms of address."""
+    augment: AugmentConfig = AugmentConfig()
     max_sentence_tokens: int = Field(default=1000, ge=1)
     """No sentence of any split may have more tokens than this on a side; stop with file and line. In
     training data `filters.max_tokens` removes long pairs instead."""
@@ -89,6 +126,15 @@ class PrepareConfig(Config):
     """train_ratio is averaged over parts of at most this many target tokens."""
     workers: int | None = Field(default=None, ge=1)
     """Encoding processes; all cores if left out."""
+
+    @model_validator(mode="after")
+    def _has_symbols(self) -> PrepareConfig:
+        if self.augment.versions and not self.tokenizer.symbols and self.tokenizer.model is None:
+            raise ValueError("augment.versions needs symbols in the vocabulary: set tokenizer.symbols: true")
+        names = [corpus.label for corpus in self.splits["train"]]
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise ValueError(f"two training corpora are called {min(twice)!r}: give each a `name`")
+        return self
 
     @field_validator("splits")
     @classmethod

@@ -45,6 +45,11 @@ def record(split: str, corpus: CorpusConfig) -> InputRecord:
     )
 
 
-def stream(title: str, corpora: Sequence[CorpusConfig]) -> Iterator[ParallelDocument]:
-    """The documents of several corpora, with a progress bar over their bytes."""
-    return stream_all(title, [(corpus.paths, format_of(corpus)) for corpus in corpora])
+def stream(title: str, corpora: Sequence[CorpusConfig]) -> Iterator[tuple[int, ParallelDocument]]:
+    """(number of the corpus, document) of several corpora up to their caps, with a progress bar over their bytes."""
+    pairs = [0] * len(corpora)
+    for number, document in stream_all(title, [(corpus.paths, format_of(corpus)) for corpus in corpora]):
+        cap = corpora[number].cap
+        if cap is None or pairs[number] + len(document) <= cap:
+            pairs[number] += len(document)
+            yield number, document

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -64,9 +65,21 @@ class _ShardBuffer:
     target: list[tuple[Ids, Longs]] = field(default_factory=list)
     sizes: list[Longs] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
+    corpora: list[int] = field(default_factory=list)
+    groups: list[int] = field(default_factory=list)
     tokens: int = 0
 
-    def add(self, source: EncodedSide, target: EncodedSide, sizes: Longs, names: list[str]) -> None:
+    def add(
+        self,
+        source: EncodedSide,
+        target: EncodedSide,
+        sizes: Longs,
+        names: list[str],
+        corpus: int,
+        groups: list[int],
+    ) -> None:
+        self.corpora += [corpus] * len(names)
+        self.groups += groups
         self.source.append(source)
         self.target.append(target)
         self.sizes.append(sizes)
@@ -80,7 +93,14 @@ class _ShardBuffer:
         def side(parts: list[tuple[Ids, Longs]]) -> Side:
             return Side(np.concatenate([ids for ids, _ in parts]), offsets([lengths for _, lengths in parts]))
 
-        return Shard(side(self.source), side(self.target), offsets(self.sizes), self.names)
+        return Shard(
+            side(self.source),
+            side(self.target),
+            offsets(self.sizes),
+            self.names,
+            np.array(self.corpora, dtype=np.uint16),
+            np.array(self.groups, dtype=np.int64),
+        )
 
 
 @dataclass
@@ -92,6 +112,7 @@ class _SplitWriter:
     filter: Filter | None
     """None for test sets: nothing may be removed from them."""
     ratio: Ratio
+    corpora: Sequence[CorpusConfig]
     read_documents: int = 0
     read_sentences: int = 0
     references: int = 0
@@ -101,6 +122,13 @@ class _SplitWriter:
     removed: dict[str, int] = field(default_factory=lambda: dict.fromkeys([*CODES, _DROPPED], 0))
     records: list[ShardRecord] = field(default_factory=list)
     buffer: _ShardBuffer = field(default_factory=_ShardBuffer)
+    documents: int = 0
+    sentences: int = 0
+    source_tokens: int = 0
+    target_tokens: int = 0
+    groups: int = 0
+    _versions_of: dict[bytes, int] = field(default_factory=dict)
+    """Groups of the documents of corpora with variants, by a hash of their source."""
 
     def add(self, chunk: EncodedChunk) -> None:
         sizes = chunk.sizes
@@ -116,9 +144,30 @@ class _SplitWriter:
         source, target = (_kept(side, removal.keep) for side in (chunk.source, chunk.target))
         if self.filter is not None:
             self.ratio.add(source[1], target[1], removal.sizes)
-        self.buffer.add(source, target, removal.sizes, removal.names(chunk.documents))
+        self.documents += len(removal.sizes)
+        self.sentences += len(source[1])
+        self.source_tokens += len(source[0])
+        self.target_tokens += len(target[0])
+        names, groups = removal.names(chunk.documents), self._groups(chunk, removal)
+        for version in chunk.versions:
+            source, target = (_kept(side, removal.keep) for side in version)
+            self.buffer.add(source, target, removal.sizes, names, chunk.corpus, groups)
         if self.buffer.tokens >= SHARD_TOKENS:
             self._write()
+
+    def _groups(self, chunk: EncodedChunk, removal: Removal) -> list[int]:
+        """The group of each remaining document: its versions have the same, and an epoch draws one of them."""
+        groups = []
+        variants = self.corpora[chunk.corpus].variants
+        for number, size in zip(removal.document.tolist(), removal.sizes.tolist(), strict=True):
+            document = chunk.documents[number]
+            group = self.groups
+            if variants and size == len(document):
+                key = hashlib.blake2b("\n".join(document.source.texts).encode(), digest_size=16).digest()
+                group = self._versions_of.setdefault(key + bytes([chunk.corpus % 256]), self.groups)
+            self.groups += group == self.groups
+            groups.append(group)
+        return groups
 
     def _judge(self, chunk: EncodedChunk) -> Codes:
         """Why each pair is removed, counted; KEPT for all pairs of a test set."""
@@ -138,10 +187,10 @@ class _SplitWriter:
         if self.buffer.names:
             self._write()
         return SplitRecord(
-            documents=sum(record.documents for record in self.records),
-            sentences=sum(record.sentences for record in self.records),
-            source_tokens=sum(record.source_tokens for record in self.records),
-            target_tokens=sum(record.target_tokens for record in self.records),
+            documents=self.documents,
+            sentences=self.sentences,
+            source_tokens=self.source_tokens,
+            target_tokens=self.target_tokens,
             read_documents=self.read_documents,
             read_sentences=self.read_sentences,
             removed={reason: count for reason, count in self.removed.items() if count},
@@ -165,9 +214,11 @@ def encode_split(
     """Encode a split on `workers` processes and write its shards below `folder`; training data is filtered first."""
     held_out = (document for corpus in config.filters.held_out for document in read(corpus, TextFiles()))
     training_filter = Filter(config.filters, held_out) if name == "train" else None
-    writer = _SplitWriter(folder, config, training_filter, ratio)
+    writer = _SplitWriter(folder, config, training_filter, ratio, corpora)
     folder.mkdir()
-    for chunk in encode_documents(stream(f"encoding {name}", corpora), tokenizer, workers):
+    augment = config.augment if name == "train" else None
+    documents = stream(f"encoding {name}", corpora)
+    for chunk in encode_documents(documents, tokenizer, workers, augment, config.languages):
         writer.add(chunk)
     return writer.finish()
 

@@ -1,0 +1,80 @@
+"""What depends on a language: how it writes numbers, times and dates, and how it addresses people. As data, in the
+YAML files beside this module."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from fenster.config import Config, load
+from fenster.errors import ConfigError
+
+_FOLDER = Path(__file__).parent
+Register = Literal["formal", "informal"]
+REGISTERS: tuple[Register, ...] = ("formal", "informal")
+
+
+class NumberStyle(Config):
+    """How figures are written."""
+
+    group: str
+    """Between thousands: 216,196."""
+    decimal: str
+    """Before the fraction: 1.5."""
+    percent: str
+    """What is written after a number that is a percentage, its space included."""
+    percent_words: tuple[str, ...] = ()
+    currency: Literal["before", "after"]
+    """Where a currency's sign stands: €50 or 50 €."""
+    currency_words: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Words and codes that may stand for a currency's sign."""
+    clock: Literal[12, 24]
+    """12: with am and pm."""
+    date: Literal["month-first", "day-first"]
+    date_separator: str
+    scales: tuple[str, ...] = ()
+    """Words that multiply a number, such as million; a currency's sign before such a number is left to the model."""
+    labels: tuple[str, ...] = ()
+    """Words before a number that is a name and no quantity: version 1.5, section 2.3."""
+    number_words: tuple[str, ...] = ()
+    """Words that another language may write in figures."""
+
+
+class AddressForms(Config):
+    """Regular expressions for forms of address, in the order in which they are tried."""
+
+    formal: str
+    informal: str
+    second_person: str = ""
+    """As a source language: words that address somebody."""
+    third_person: str = ""
+    """As a source language: words whose translation looks like a form of address at the start of a sentence."""
+
+
+class Language(Config):
+    name: str
+    common_words: tuple[str, ...] = ()
+    """Words that nearly every longer sentence has one of, and that are rare in other languages."""
+    numbers: NumberStyle
+    address: AddressForms | None = None
+
+
+@cache
+def load_language(code: str) -> Language:
+    """The conventions of a language by its code (en)."""
+    path = _FOLDER / f"{code}.yaml"
+    if not path.is_file():
+        raise ConfigError(
+            f"no conventions for the language {code!r}",
+            expected=", ".join(languages()),
+            fix="add a file like those in fenster/language",
+        )
+    return load(path, Language)
+
+
+def languages() -> list[str]:
+    """Codes of the languages with conventions."""
+    return sorted(path.stem for path in _FOLDER.glob("*.yaml"))

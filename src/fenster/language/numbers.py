@@ -1,0 +1,168 @@
+"""Figures: found in the source language's notation, written in the target language's.
+
+216,196 is 216.196 in German, 1.5 is 1,5, $50 is 50 $, 9:30 pm is 21:30. What is ambiguous (a date such as 3/4/2025)
+or a name and no quantity (version 1.5) stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import NamedTuple
+
+from fenster.language import Language, NumberStyle
+from fenster.language.spans import Span
+
+_SIGNS = "€$£¥"
+_DIGIT = re.compile(r"\d")
+_BEFORE = r"(?<![\w.,:/'’-])(?<![.,:/]\d)"
+_AFTER = r"(?!\w)(?![.,:/'’]\d)"
+
+
+class WrittenNumber(NamedTuple):
+    """A number of the source: `kind` is "number" or "time"; `forms` are the ways of the target language to write it,
+    the usual one first."""
+
+    span: Span
+    forms: tuple[str, ...]
+
+
+class NumberConverter:
+    """The numbers of one language pair."""
+
+    def __init__(self, source: Language, target: Language) -> None:
+        self.source, self.target = source.numbers, target.numbers
+
+    def find(self, text: str) -> list[WrittenNumber]:
+        """Numbers with separators, percentages, amounts, dates, times, and long ones, in order."""
+        found: list[WrittenNumber] = []
+        if not _DIGIT.search(text):
+            return found
+        for match in self._pattern.finditer(text):
+            kind = match.lastgroup or ""
+            forms = getattr(self, f"_{kind}")(match, text)
+            if forms:
+                name = "time" if kind == "time" else "number"
+                found.append(WrittenNumber(Span(*match.span(), name), tuple(dict.fromkeys(forms))))
+        return found
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        group, decimal = re.escape(self.source.group), re.escape(self.source.decimal)
+        grouped = rf"\d{{1,3}}(?:{group}\d{{3}})+(?:{decimal}\d+)?"
+        foreign = rf"\d{{1,3}}(?:{decimal}\d{{3}})+{group}\d+"  # 1.200,50 in English
+        number = rf"(?:{grouped}|{foreign}|\d+{decimal}\d+|\d+)"
+        structured = rf"(?:{grouped}|{foreign}|\d+{decimal}\d+|\d{{5,}})"
+        scale = "|".join(map(re.escape, self.source.scales)) or "(?!)"
+        # The last stop of "9 a.m." at the end of a sentence is the sentence's.
+        half = r"[ap](?:\.m\.(?=\s*\S)|\.m(?=\.\s*$)|m\b)"
+        kinds = {
+            "date": r"\d{4}-\d{2}-\d{2}(?:T[\d:.]+Z?)?|\d{1,2}/\d{1,2}/(?:\d{4}|\d{2})|\d{1,2}\.\d{1,2}\.\d{4}",
+            "time": rf"\d{{1,2}}(?:[:.]\d{{2}}(?::\d{{2}})?)? ?{half}|\d{{1,2}}:\d{{2}}(?::\d{{2}})?(?:[.,]\d+)?",
+            "amount": rf"[{_SIGNS}] ?[-−]?{number}(?! ?(?:{scale})\b)|{number} ?[{_SIGNS}]",
+            "percentage": rf"[-−+±]?{number} ?[%‰]",
+            "quantity": rf"[-−+±]?{structured}",
+        }
+        return re.compile("|".join(rf"(?P<{kind}>{_BEFORE}(?:{p}){_AFTER})" for kind, p in kinds.items()))
+
+    def _date(self, match: re.Match[str], text: str) -> list[str]:
+        date = match.group()
+        if "/" not in date:
+            return [date]
+        first, second, year = date.split("/")
+        month, day = (first, second) if self.source.date == "month-first" else (second, first)
+        if int(day) <= 12 or int(month) > 12:  # may be read either way
+            return [date]
+        parts = (day, month, year) if self.target.date == "day-first" else (month, day, year)
+        separator = self.target.date_separator
+        padded = [part.zfill(2) if len(part) < 3 else part for part in parts]
+        return [separator.join(parts), separator.join(padded), date]
+
+    def _time(self, match: re.Match[str], text: str) -> list[str]:
+        clock = re.fullmatch(r"(\d{1,2})(?:[:.](\d{2}))?(:\d{2})?([.,]\d+)? ?(?:([ap])\.?m\.?)?", match.group())
+        assert clock is not None
+        hour, minute, second, fraction, half = clock.groups()
+        if half is None or self.target.clock == 12:
+            plain = match.group()
+            return [plain, plain.replace(":", ".")] if half is None else [plain]
+        if not 1 <= int(hour) <= 12:
+            return [match.group()]
+        number = int(hour) % 12 + (12 if half == "p" else 0)
+        rest = (f":{minute}" if minute else "") + (second or "") + (fraction or "")
+        return [
+            f"{number}{rest}",
+            f"{number:02d}{rest}",
+            f"{number}{rest}".replace(":", "."),
+            *([] if minute else [f"{number}:00", f"{number}.00"]),
+            f"{int(hour)}{rest}",
+        ]
+
+    def _amount(self, match: re.Match[str], text: str) -> list[str]:
+        whole = match.group()
+        sign = next(character for character in whole if character in _SIGNS)
+        numbers = self._number(whole.replace(sign, "").strip())
+        words = self.target.currency_words.get(sign, ())
+        after = [f"{number}{gap}{mark}" for number in numbers for mark in (sign, *words) for gap in (" ", "")]
+        before = [f"{mark}{gap}{number}" for number in numbers for mark in (sign, *words) for gap in ("", " ")]
+        return [*before, *after] if self.target.currency == "before" else [*after, *before]
+
+    def _percentage(self, match: re.Match[str], text: str) -> list[str]:
+        whole = match.group()
+        mark = whole[-1]
+        numbers = self._number(whole[:-1].strip())
+        usual = self.target.percent.replace("%", mark)
+        words = [f" {word}" for word in self.target.percent_words] if mark == "%" else []
+        return [f"{number}{end}" for number in numbers for end in (usual, mark, f" {mark}", *words)]
+
+    def _quantity(self, match: re.Match[str], text: str) -> list[str]:
+        number = match.group()
+        if re.fullmatch(r"\d+", number) or self._is_name(match, text):
+            return [number]
+        return self._number(number)
+
+    def _is_name(self, match: re.Match[str], text: str) -> bool:
+        """True after a label or a name (version 1.5, Python 3.12): such figures are not quantities."""
+        if self.source.group in match.group():
+            return False
+        before = re.search(r"(?:^|(?P<gap>\S*[\s(]))(?P<word>[\w+#-]+)\.?[ (]$", text[: match.start()])
+        if before is None:
+            return False
+        word = before["word"]
+        if word.lower() in self.source.labels:
+            return True
+        starts_sentence = before.start("word") == 0 or re.search(r"[.!?:“”\"(]\s*$", text[: before.start("word")])
+        return word[0].isupper() and not starts_sentence
+
+    def _number(self, written: str) -> list[str]:
+        """A number's forms in the target language."""
+        source, target = self.source, self.target
+        sign = written[0] if written[0] in "-−+±" else ""
+        digits = written[len(sign) :]
+        if _foreign(digits, source):
+            source = NumberStyle.model_validate(
+                {**source.model_dump(), "group": source.decimal, "decimal": source.group}
+            )
+        whole, _, fraction = digits.partition(source.decimal)
+        plain = whole.replace(source.group, "")
+        end = f"{target.decimal}{fraction}" if fraction else ""
+        forms = []
+        if source.group in whole:
+            grouped = _grouped(plain)
+            forms = [sign + gap.join(grouped) + end for gap in (target.group, " ", "\u00a0", "\u202f", "")]
+        else:
+            forms = [sign + plain + end]
+        if len(plain) > 4 and source.group not in whole:
+            forms += [sign + gap.join(_grouped(plain)) + end for gap in (target.group, " ")]
+        return [*forms, written]
+
+
+def _foreign(digits: str, style: NumberStyle) -> bool:
+    """True for 1.200,50 in a text of a language that writes 1,200.50."""
+    return (
+        style.decimal in digits and style.group in digits and digits.rindex(style.group) > digits.index(style.decimal)
+    )
+
+
+def _grouped(digits: str) -> list[str]:
+    first = len(digits) % 3 or 3
+    return [digits[:first], *(digits[at : at + 3] for at in range(first, len(digits), 3))]

@@ -1,0 +1,209 @@
+"""A sentence with its protected spans and numbers taken out: text and placeholders in turn.
+
+Decoding protects every span (`Protector.spans`, `protected`); training replaces spans that both sides have
+(`Protector.pair`), so that the model learns where a placeholder goes. Placeholders have kinds, because a time is
+translated differently from an address: `at 9:30` is `um 9:30 Uhr`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Literal, NamedTuple
+
+from fenster.language import Language
+from fenster.language.numbers import NumberConverter
+from fenster.language.spans import Span, SpanFinder, without_overlaps
+
+PlaceholderKind = Literal["x", "n", "t"]
+PLACEHOLDERS: dict[PlaceholderKind, int] = {"x": 16, "n": 16, "t": 8}
+"""How many there are: x for text, n for numbers, t for times."""
+Numbers = Literal["convert", "keep", "model"]
+_NAME = re.compile(r"(?<![\w-])[A-Z][\w-]*\w(?![\w-])")
+
+
+class Placeholder(NamedTuple):
+    kind: PlaceholderKind
+    number: int
+
+    @property
+    def symbol(self) -> str:
+        return f"<{self.kind}{self.number}>"
+
+
+Marked = tuple[str | Placeholder, ...]
+"""Text and placeholders in turn."""
+
+
+class ProtectedSpan(NamedTuple):
+    """`forms` are how it may be written in the target language, the first being what is written."""
+
+    span: Span
+    kind: PlaceholderKind
+    forms: tuple[str, ...]
+
+    def shifted(self, by: int) -> ProtectedSpan:
+        return self._replace(span=Span(self.span.start + by, self.span.end + by, self.span.kind))
+
+
+@dataclass(frozen=True)
+class ProtectedText:
+    """A sentence whose spans are placeholders, and what each of them stands for in the translation."""
+
+    parts: Marked
+    values: dict[Placeholder, str] = field(default_factory=dict)
+    source: str = ""
+    """The sentence itself."""
+
+    def restore(self, parts: Iterable[str | Placeholder]) -> str:
+        """A translation in parts with every placeholder written out."""
+        return "".join(part if isinstance(part, str) else self.values.get(part, "") for part in parts)
+
+    def stripped(self) -> tuple[str, ProtectedText, str]:
+        """The spaces before it, the text, the spaces after it."""
+        parts = list(self.parts)
+        before = after = ""
+        if parts and isinstance(parts[0], str):
+            before = " " * (len(parts[0]) - len(parts[0].lstrip(" ")))
+            parts[0] = parts[0].lstrip(" ")
+        if parts and isinstance(parts[-1], str):
+            after = " " * (len(parts[-1]) - len(parts[-1].rstrip(" ")))
+            parts[-1] = parts[-1].rstrip(" ")
+        return (
+            before,
+            ProtectedText(tuple(part for part in parts if part), self.values, self.source.strip(" ")),
+            after,
+        )
+
+    @property
+    def visible(self) -> str:
+        """What the model sees of the text."""
+        return "".join(part if isinstance(part, str) else " " for part in self.parts)
+
+
+class Protector:
+    """Protects the text of one language pair; `target` is None if its conventions are not known."""
+
+    def __init__(
+        self,
+        source: Language | None = None,
+        target: Language | None = None,
+        *,
+        numbers: Numbers = "convert",
+        patterns: Iterable[re.Pattern[str]] = (),
+        terms: Sequence[str] = (),
+    ) -> None:
+        self._finder, self._numbers = SpanFinder(patterns, terms), numbers
+        self._converter = None if source is None or target is None else NumberConverter(source, target)
+
+    def spans(self, text: str) -> list[ProtectedSpan]:
+        """Everything to protect, in order."""
+        spans = [ProtectedSpan(span, "x", (text[span.start : span.end],)) for span in self._finder.find(text)]
+        if self._converter is not None and self._numbers != "model":
+            for span, forms in self._converter.find(text):
+                kept = forms if self._numbers == "convert" else (text[span.start : span.end],)
+                spans.append(ProtectedSpan(span, "t" if span.kind == "time" else "n", kept))
+        kept_spans = set(without_overlaps(one.span for one in spans))
+        return sorted((one for one in spans if one.span in kept_spans), key=lambda one: one.span.start)
+
+    def digits(self, text: str, taken: Sequence[ProtectedSpan]) -> list[ProtectedSpan]:
+        """Every further number of a text, as it stands."""
+        free = [
+            ProtectedSpan(Span(*match.span(), "number"), "n", (match.group(),))
+            for match in re.finditer(r"(?<![\w])\d+(?!\w)", text)
+        ]
+        return [
+            one for one in free if all(one.span.end <= t.span.start or one.span.start >= t.span.end for t in taken)
+        ]
+
+    def pair(self, source: str, target: str, rng: Random, names: float = 0.0) -> tuple[Marked, Marked] | None:
+        """Both sides of a training pair with their common spans as placeholders; None if they have none.
+
+        A span counts if it occurs once on either side. `names` is the probability that a capitalised word which both
+        sides have is one too.
+        """
+        spans = self.spans(source)
+        if names:
+            spans += [
+                ProtectedSpan(Span(*match.span(), "name"), "x", (match.group(),))
+                for match in _NAME.finditer(source)
+                if rng.random() < names
+            ]
+        there: list[tuple[ProtectedSpan, Span]] = []
+        for one in spans:
+            place = _only_occurrence(one.forms, target)
+            if place is None or source.count(source[one.span.start : one.span.end]) > 1:
+                continue
+            if all(_apart(one.span, other.span) and _apart(place, spot) for other, spot in there):
+                there.append((one, place))
+        numbers = {kind: rng.sample(range(count), count) for kind, count in PLACEHOLDERS.items()}
+        left: list[tuple[Span, Placeholder]] = []
+        right: list[tuple[Span, Placeholder]] = []
+        for one, place in there:
+            if numbers[one.kind]:
+                placeholder = Placeholder(one.kind, numbers[one.kind].pop())
+                left.append((one.span, placeholder))
+                right.append((place, placeholder))
+        return (marked(source, left), marked(target, right)) if left else None
+
+
+def marked(text: str, spans: Sequence[tuple[Span, Placeholder]]) -> Marked:
+    """Text with placeholders in place of spans."""
+    parts: list[str | Placeholder] = []
+    at = 0
+    for span, placeholder in sorted(spans):
+        if span.start > at:
+            parts.append(text[at : span.start])
+        parts.append(placeholder)
+        at = span.end
+    if at < len(text):
+        parts.append(text[at:])
+    return tuple(parts)
+
+
+def protected(text: str, spans: Sequence[ProtectedSpan]) -> list[ProtectedText]:
+    """Text with all of `spans` as placeholders, numbered in order: one part, or several if there are more spans than
+    placeholders of a kind. Joined, the parts are the text."""
+    pieces: list[ProtectedText] = []
+    used = dict.fromkeys(PLACEHOLDERS, 0)
+    placed: list[tuple[Span, Placeholder]] = []
+    values: dict[Placeholder, str] = {}
+    begin = 0
+
+    def finish(end: int) -> None:
+        nonlocal begin, placed, values
+        shifted = [(Span(s.start - begin, s.end - begin, s.kind), p) for s, p in placed]
+        pieces.append(ProtectedText(marked(text[begin:end], shifted), values, text[begin:end]))
+        begin, placed, values = end, [], {}
+        used.update(dict.fromkeys(PLACEHOLDERS, 0))
+
+    for one in spans:
+        if used[one.kind] == PLACEHOLDERS[one.kind]:
+            finish(one.span.start)
+        placeholder = Placeholder(one.kind, used[one.kind])
+        used[one.kind] += 1
+        placed.append((one.span, placeholder))
+        values[placeholder] = one.forms[0]
+    finish(len(text))
+    return pieces
+
+
+def _only_occurrence(forms: Sequence[str], text: str) -> Span | None:
+    """Where the first of `forms` that occurs in a text does, if it occurs once and not inside a longer word."""
+    for form in forms:
+        if form not in text:
+            continue
+        before = r"(?<![\w.,])" if form[0].isalnum() else ""
+        after = r"(?!\w)(?![.,]\d)" if form[-1].isalnum() else ""
+        places = [match.span() for match in re.finditer(before + re.escape(form) + after, text)]
+        if len(places) == 1:
+            return Span(*places[0], "")
+        if places:
+            return None
+    return None
+
+
+def _apart(one: Span, other: Span) -> bool:
+    return one.end <= other.start or one.start >= other.end

@@ -1,0 +1,140 @@
+"""Text that must come out as it went in: addresses, paths, code, marks that programs fill in, numbers that are names.
+
+A kind of span is one line in KINDS. Where two overlap, the one that starts first counts, then the kind listed first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+_SUFFIXES = (
+    "py|txt|md|rst|html?|xml|json|ya?ml|toml|ini|cfg|conf|csv|tsv|log|sh|bat|exe|dll|so|zip|gz|xz|tar|tgz|rar|7z|deb|"
+    "rpm|iso|img|docx?|xlsx?|pptx?|odt|ods|odp|pdf|epub|tex|png|jpe?g|gif|svg|ico|webp|bmp|tiff?|mp3|mp4|mkv|avi|wav|"
+    "ogg|flac|srt|vtt|ass|po|mo|xliff|c|cc|cpp|h|hpp|java|js|ts|css|scss|php|rb|go|rs|sql|db|ttf|otf|woff2?|apk|dmg|"
+    "jar|ipynb|tmx|tbx|bak|tmp|lock|env|pem|crt|key"
+)
+_END = r"(?<![.,;:!?'\"])"  # a stop behind a span belongs to the sentence
+_PART_OF_URL = r"[^\s<>\"`|\\^{}]+"
+
+
+def _any(*patterns: str) -> str:
+    return "|".join(patterns)
+
+
+KINDS: dict[str, str] = {
+    "code": _any(r"``[^`\n](?:[^\n]*?[^`\n])?``", r"`[^`\n]+`"),
+    "comment": r"<!--.*?-->",
+    "tag": r"</?[A-Za-z][\w:.-]*(?:\s+[^<>]*)?/?>",
+    "url": _any(
+        r"\b(?:https?|ftp|file|ssh|git|mailto|tel|data|ws|wss|s3)://?" + _PART_OF_URL + _END,
+        r"\bwww\." + _PART_OF_URL + _END,
+    ),
+    "email": r"[\w.+%-]*\w@[\w-]+(?:\.[\w-]+)+",
+    "template": _any(
+        r"\$\{[^{}\s]*\}",
+        r"\{\{[^{}]*\}\}",
+        r"\{%[^{}]*%\}",
+        r"\{[\w.:!,#+-]*\}",
+        r"%\([\w.]+\)[#0 +-]*\d*(?:\.\d+)?[a-zA-Z]",
+        r"(?<![\w%])%(?:\d+\$)?[#0+-]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[sdiufgeExXcpoqvn@](?![A-Za-z])",
+        r"%[A-Z_]{2,}%",
+        r"\$[A-Z_][A-Z0-9_]+",
+        r"&\#?\w+;",
+    ),
+    "path": _any(
+        r"\b[A-Za-z]:\\(?:[\w .$@()+-]+\\)*[\w.$@()+-]*\w",
+        r"\\\\[\w.$-]+(?:\\[\w.$@+-]+)+",
+        r"(?<![\w/.:<])(?:~|\.{1,2})?/(?:[\w.@+{}$*-]+/)*[\w.@+{}$*-]*\w/?",
+        rf"(?<![\w/.@-])(?:[\w.@+-]+/)+[\w.@+-]*\.(?:{_SUFFIXES})\b",
+        rf"(?<![\w/.@-])\.?[\w+-]+(?:\.[\w+-]+)*\.(?:{_SUFFIXES})\b(?!\.\w)",
+    ),
+    "mention": r"(?<![\w@/.])@[A-Za-z_][\w.-]*\w",
+    "hashtag": r"(?<![\w&/#])#[A-Za-z_]\w*",
+    "iban": r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b",
+    "option": r"(?<![\w-])--?[A-Za-z][\w-]*\w(?==|\b)",
+    "identifier": _any(
+        r"\b[A-Za-z]\w*(?:_\w+)+\b",
+        r"\b[a-z]+(?:[A-Z][a-z0-9]+)+\b(?:\(\))?",
+        r"\b[\w.]+\(\)",
+        r"\b[A-Za-z]\w*(?:::\w+)+",
+        r"\b0x[0-9A-Fa-f]+\b",
+    ),
+    "telephone": _any(
+        r"(?<![\w+])\+\d{1,3}[ ./-]?(?:\(\d+\)[ ./-]?)?\d[\d ./-]{4,}\d(?!\w)",
+        r"(?<![\w-])\(0?\d{2,5}\)[ /-]?\d[\d /-]{3,}\d(?!\w)",
+        r"(?<![\w/.-])0\d{1,4}[ /-]\d{3,}(?:[ -]\d+)*(?!\w)",
+        r"(?<![\w-])\d{3}[-. ]\d{3}[-. ]\d{4}(?!\w)",
+    ),
+    "version": _any(
+        r"\b[vV]\d+(?:\.\d+)*(?:[-+.]?[a-z]+\d*)?\b",
+        r"(?<![\w.,])\d+(?:\.\d+){2,}(?:[-+.]?[a-z]+[\w.]*)?\b(?!\.\d)",
+    ),
+    "part": _any(
+        r"(?<![\w-])(?=[A-Z0-9/_.-]*[A-Z])(?=[A-Z0-9/_.-]*\d)[A-Z0-9]+(?:[-/_.][A-Z0-9]+)+(?![\w-])",
+        r"(?<![\w-])(?:[A-Z]+\d{2,}[A-Z0-9]*|\d{2,}[A-Z]{2,}[A-Z0-9]*)(?![\w-])",
+    ),
+}
+"""Regular expressions by kind."""
+
+_POSSIBLE = re.compile(r"[\d@/\\`<{$%#&_-]|\(\)|::|www\.|[a-z][A-Z]|\.\w")  # every kind needs one of these
+_NAMED = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in KINDS.items()))
+
+
+class Span(NamedTuple):
+    """`text[start:end]` is protected."""
+
+    start: int
+    end: int
+    kind: str
+
+
+class SpanFinder:
+    """Finds protected spans. `patterns` and `terms` are the user's own, and come before all kinds."""
+
+    def __init__(self, patterns: Iterable[re.Pattern[str]] = (), terms: Sequence[str] = ()) -> None:
+        self._own = list(patterns)
+        if terms:
+            longest_first = sorted(terms, key=len, reverse=True)
+            self._own.append(re.compile("|".join(_whole_word(term) for term in longest_first)))
+
+    def find(self, text: str) -> list[Span]:
+        """Spans in order, none overlapping another."""
+        own = [
+            Span(*match.span(), "own") for pattern in self._own for match in pattern.finditer(text) if match.group()
+        ]
+        kinds = []
+        if _POSSIBLE.search(text):  # most sentences have nothing to protect, and this is quick
+            kinds = [Span(*match.span(), match.lastgroup or "") for match in _NAMED.finditer(text)]
+        return without_overlaps([*own, *(span._replace(end=_balanced(text, span)) for span in kinds)])
+
+
+def without_overlaps(spans: Iterable[Span]) -> list[Span]:
+    """In order of their starts; of spans that overlap, the one listed first."""
+    kept: list[Span] = []
+    for span in spans:
+        if all(span.end <= other.start or span.start >= other.end for other in kept):
+            kept.append(span)
+    return sorted(kept)
+
+
+def _balanced(text: str, span: Span) -> int:
+    """The end of a span without closing brackets that its sentence opened."""
+    end = span.end
+    if span.kind == "url":
+        for closing, opening in (")(", "]["):
+            while text[end - 1] == closing and text.count(closing, span.start, end) > text.count(
+                opening, span.start, end
+            ):
+                end -= 1
+                while text[end - 1] in ".,;:!?":
+                    end -= 1
+    return end
+
+
+def _whole_word(term: str) -> str:
+    """A term as a regular expression; not inside a longer word."""
+    before = r"(?<!\w)" if term[:1].isalnum() else ""
+    after = r"(?!\w)" if term[-1:].isalnum() else ""
+    return before + re.escape(term) + after

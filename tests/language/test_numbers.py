@@ -1,0 +1,66 @@
+"""Figures of one language in the notation of another."""
+
+from __future__ import annotations
+
+import pytest
+
+from fenster.errors import ConfigError
+from fenster.language import languages, load_language
+from fenster.language.numbers import NumberConverter
+
+GERMAN = NumberConverter(load_language("en"), load_language("de"))
+ENGLISH = NumberConverter(load_language("de"), load_language("en"))
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("216,196 euros", ["216.196"]),
+        ("1.5 and 1,234.5 and -2.5", ["1,5", "1.234,5", "-2,5"]),
+        ("€ 1.200,50 or €1,200.50", ["1.200,50 €", "1.200,50 €"]),
+        ("$50, 50$ and £3.20", ["50 $", "50 $", "3,20 £"]),
+        ("50% of 3.5 %", ["50 %", "3,5 %"]),
+        ("$5.5 million", ["5,5"]),  # the sign belongs to the millions, and is left to the model
+        ("at 9:30 pm, 10 a.m. or 12:15 am", ["21:30", "10", "0:15"]),
+        ("at 16:45:10", ["16:45:10"]),
+        ("We met at 9 p.m.", ["21"]),
+        ("on 12/31/2024 or 3/4/2025 or 2024-01-05", ["31.12.2024", "3/4/2025", "2024-01-05"]),
+        ("version 1.5 of Python 3.12", ["1.5", "3.12"]),
+        ("12345678 in all", ["12345678"]),
+        ("in 1999, at 5, page 12", []),
+        ("the 21st, a 3-year-old, 24/7, 10.0.0.1", []),
+        ("nothing", []),
+    ],
+)
+def test_english_figures_in_german(text: str, written: list[str]) -> None:
+    assert [forms[0] for _, forms in GERMAN.find(text)] == written
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("216.196 Euro und 1,5", ["216,196", "1.5"]),
+        ("50 % für 3,20 €", ["50%", "€3.20"]),
+        ("um 21:30", ["21:30"]),
+    ],
+)
+def test_german_figures_in_english(text: str, written: list[str]) -> None:
+    assert [forms[0] for _, forms in ENGLISH.find(text)] == written
+
+
+def test_a_sentence_keeps_its_stop() -> None:
+    text = "We met at 9 p.m."
+    ((span, _),) = GERMAN.find(text)
+    assert text[span.end :] == "."
+
+
+def test_digits_stay() -> None:
+    for text in ("1,234,567.89", "€ 12.50", "0.5%", "-7.25", "99,999"):
+        for _, forms in GERMAN.find(text):
+            assert [c for c in forms[0] if c.isdigit()] == [c for c in text if c.isdigit()]
+
+
+def test_languages_are_files() -> None:
+    assert {"en", "de"} <= set(languages())
+    with pytest.raises(ConfigError, match="no conventions for the language 'xx'"):
+        load_language("xx")

@@ -1,0 +1,63 @@
+"""Text and placeholders in turn."""
+
+from __future__ import annotations
+
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fenster.language import load_language
+from fenster.language.protect import PLACEHOLDERS, Placeholder, Protector, protected
+
+PROTECTOR = Protector(load_language("en"), load_language("de"))
+
+
+def test_spans_become_placeholders_of_their_kind() -> None:
+    text = "Pay €50 to a@b.de at 9:30 pm."
+    (piece,) = protected(text, PROTECTOR.spans(text))
+    assert piece.parts == ("Pay ", Placeholder("n", 0), " to ", Placeholder("x", 0), " at ", Placeholder("t", 0), ".")
+    german = ("Um ", Placeholder("t", 0), " Uhr ", Placeholder("n", 0), " an ", Placeholder("x", 0))
+    assert piece.restore(german) == "Um 21:30 Uhr 50 € an a@b.de"
+
+
+def test_modes_of_numbers() -> None:
+    text = "It is 1.5 for a@b.de"
+    source, target = load_language("en"), load_language("de")
+    keep, model = (Protector(source, target, numbers=mode).spans(text) for mode in ("keep", "model"))
+    assert [one.forms[0] for one in keep] == ["1.5", "a@b.de"]
+    assert [one.forms[0] for one in model] == ["a@b.de"]
+    assert Protector().spans(text) == model, "without languages numbers are left alone"
+
+
+@given(st.integers(0, 60), st.integers(0, 60))
+def test_more_spans_than_placeholders_make_several_pieces(addresses: int, numbers: int) -> None:
+    text = " and ".join([f"a{n}@b.de" for n in range(addresses)] + [f"{n}.5" for n in range(numbers)])
+    pieces = protected(text, PROTECTOR.spans(text))
+    assert "".join(piece.source for piece in pieces) == text
+    assert sum(len(piece.values) for piece in pieces) == addresses + numbers
+    for piece in pieces:
+        used = [part for part in piece.parts if isinstance(part, Placeholder)]
+        assert len(used) == len(set(used)) == len(piece.values)
+        assert all(part.number < PLACEHOLDERS[part.kind] for part in used)
+
+
+def test_training_pairs_share_placeholders() -> None:
+    pair = PROTECTOR.pair("Send 1,200 of them to a@b.de.", "Schicke a@b.de 1.200 davon.", Random(1))
+    assert pair is not None
+    source, target = ([part for part in side if isinstance(part, Placeholder)] for side in pair)
+    assert sorted(source) == sorted(target) and [part.kind for part in source] == ["n", "x"]
+    assert [part for part in pair[1] if isinstance(part, str)] == ["Schicke ", " ", " davon."]
+
+
+def test_training_pairs_need_one_occurrence_on_either_side() -> None:
+    rng = Random(1)
+    assert PROTECTOR.pair("a@b.de", "c@d.de", rng) is None
+    assert PROTECTOR.pair("a@b.de and a@b.de", "a@b.de", rng) is None
+    assert PROTECTOR.pair("a@b.de", "a@b.de und a@b.de", rng) is None
+    assert PROTECTOR.pair("It is 1.5.", "Es sind 11,5.", rng) is None
+
+
+def test_names_may_become_placeholders() -> None:
+    assert PROTECTOR.pair("Then Barroso spoke.", "Dann sprach Barroso.", Random(1), names=1.0) is not None
+    assert PROTECTOR.pair("Then Barroso spoke.", "Dann sprach Barroso.", Random(1), names=0.0) is None

@@ -1,0 +1,68 @@
+"""What is protected, and what is not."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fenster.language.spans import KINDS, SpanFinder
+
+PROTECTED = {
+    "Write to anna.mueller@example.com today.": ["anna.mueller@example.com"],
+    "See https://www.example.com/path/to/page?query=1.": ["https://www.example.com/path/to/page?query=1"],
+    "See (https://en.wikipedia.org/wiki/Window_(computing)).": ["https://en.wikipedia.org/wiki/Window_(computing)"],
+    "Visit www.example.com, please.": ["www.example.com"],
+    "Type `ls -la` or ``a ` b``.": ["`ls -la`", "``a ` b``"],
+    "Dear {name}, you have %d new %s and ${x}.": ["{name}", "%d", "%s", "${x}"],
+    "Hello %(user)s, {{ total }} &amp; $HOME": ["%(user)s", "{{ total }}", "&amp;", "$HOME"],
+    'A <b class="x">bold</b> word<br/>.': ['<b class="x">', "</b>", "<br/>"],
+    "Ask @anna about #summer.": ["@anna", "#summer"],
+    "IBAN DE89 3704 0044 0532 0130 00.": ["DE89 3704 0044 0532 0130 00"],
+    "Call +49 30 1234567 or 123-456-7890.": ["+49 30 1234567", "123-456-7890"],
+    "Install v2.13.0 or 1.2.3-rc1.": ["v2.13.0", "1.2.3-rc1"],
+    "The AB-1234/X and the RX580.": ["AB-1234/X", "RX580"],
+    "Open /etc/passwd, ~/a.txt and C:\\Users\\me\\a.txt.": ["/etc/passwd", "~/a.txt", "C:\\Users\\me\\a.txt"],
+    "Edit config.yaml in src/fenster/io.": ["config.yaml"],
+    "Call foo_bar, getX() and std::sort with --verbose.": ["foo_bar", "getX()", "std::sort", "--verbose"],
+}
+FREE = [
+    "He said and/or 24/7, didn't he?",
+    "A 50 % discount on well-known goods - today!",
+    "Is a < b and c > d?",
+    "In 1999, Mr. Smith's wife's e-mail arrived: all good.",
+    'Wait... what?! (Yes.) "Quoted" text; more.',
+    "The U.S. and the U.K.",
+    "#1 is the best & 5 > 3",
+]
+
+
+@pytest.mark.parametrize("text", PROTECTED)
+def test_what_is_protected(text: str) -> None:
+    assert [text[span.start : span.end] for span in SpanFinder().find(text)] == PROTECTED[text]
+
+
+@pytest.mark.parametrize("text", FREE)
+def test_ordinary_text_is_left_alone(text: str) -> None:
+    assert SpanFinder().find(text) == []
+
+
+def test_every_kind_occurs_above() -> None:
+    seen = {span.kind for text in [*PROTECTED, "a <!-- note --> b"] for span in SpanFinder().find(text)}
+    assert seen == KINDS.keys()
+
+
+def test_own_patterns_and_terms_come_first() -> None:
+    finder = SpanFinder([re.compile(r"ACME-\w+ \w+")], ["Blue Window", "Blue"])
+    text = "ACME-12 Pro and Blue Window, Blue, Blues at www.Blue.com"
+    assert [text[s.start : s.end] for s in finder.find(text)] == ["ACME-12 Pro", "Blue Window", "Blue", "Blue"]
+
+
+@given(st.text(alphabet=st.sampled_from("ab1/.@:{}<>`%$#&_-() \\"), max_size=40))
+def test_spans_never_overlap(text: str) -> None:
+    spans = SpanFinder().find(text)
+    assert all(one.end <= other.start for one, other in pairwise(spans))
+    assert all(0 <= span.start < span.end <= len(text) for span in spans)
