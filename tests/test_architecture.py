@@ -14,7 +14,7 @@ from tools.import_graph import BEGIN, DOCUMENT, END, imports, mermaid, modules, 
 LAYERS: list[set[str]] = [
     {"errors", "document"},
     {"registry", "config"},
-    {"io", "configs"},
+    {"io", "configs", "language"},
     {"data"},
     {"model"},
     {"train", "decode"},

@@ -35,7 +35,7 @@ from fenster.evaluate.result import Result
 from fenster.evaluate.tagging import TAGGERS
 from fenster.evaluate.tagging.tokens import Tagged
 from fenster.evaluate.test_set import TranslatedTestSet
-from fenster.io.files import TextFiles, TextLines, atomic_text
+from fenster.io.files import FileSource, TextFiles, atomic_text
 from fenster.model.attention.alignment import ALIGNMENTS, Alignment, TargetTokens
 from fenster.model.attention.backends import BACKENDS, Backend
 from fenster.model.attention.backends.reference import reference_attention
@@ -155,9 +155,9 @@ class QuotedFormat(DocumentFormat):
 
     suffixes = (".quote",)
 
-    def parse(self, lines: TextLines, options: FileOptions) -> Quoted:
-        bare = ((number, text.removeprefix("> ")) for number, text in lines)
-        return Quoted(split_lines(bare, options), options)
+    def parse(self, source: FileSource, options: FileOptions) -> Quoted:
+        bare = "".join(f"{text.removeprefix('> ')}\n" for _, text in source.lines())
+        return Quoted(split_lines(FileSource(bare.encode(), source.path), options), options)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from fenster.evaluate.evaluation import EvaluationOptions
 from fenster.evaluate.metrics import METRICS
 from fenster.evaluate.tagging import TAGGERS
 from fenster.evaluate.test_set import TranslatedTestSet
+from fenster.io.files import FileSource
 from fenster.model.attention.alignment import ALIGNMENTS, decoding_alignments
 from fenster.model.attention.backends import AUTO, BACKENDS, choose
 from fenster.model.attention.mask import AttentionMask
@@ -112,9 +113,9 @@ def _order(read: list[Any]) -> Any:
 
 @pytest.mark.parametrize("name", DOCUMENT_FORMATS)
 def test_a_document_format_takes_exactly_its_segments(name: str) -> None:
-    lines = list(enumerate(["One. Two.", "", "Three."], start=1))
+    source = FileSource(b"One. Two.\n\nThree.\n", Path("a.txt"))
     for options in (FileOptions(), FileOptions(one_sentence_per_line=True), FileOptions(documents=True)):
-        parsed = document_format(name).parse(lines, options)
+        parsed = document_format(name).parse(source, options)
         translated = iter([Translated(segment.text, segment.text.upper()) for segment in parsed.segments])
         pieces = "".join(parsed.render(translated))
         assert next(translated, None) is None, "every segment was used"

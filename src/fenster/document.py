@@ -12,10 +12,12 @@ from typing import NamedTuple
 
 
 class Segment(NamedTuple):
-    """One sentence (or line, or subtitle). `id` is the name its source file gave it, "" if none."""
+    """One sentence (or line, or subtitle). `id` is the name its source file gave it, "" if none; `register` is how
+    its translation should address people (formal, informal), "" to leave that open."""
 
     text: str
     id: str = ""
+    register: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,7 +125,7 @@ def test_a_model_translates_and_goes_on_where_it_was(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     model = write_model(make_loaded(toy, "window"), tmp_path / "model")
-    asked = ["evaluate", "-m", model, "--test", corpus, "--beam", 2, "--samples", 20, "--lanes", lanes]
+    asked = ["evaluate", "-m", model, "--test", corpus, "--beam", 2, "--samples", 20, "--lanes", lanes, "--no-guards"]
     run, calls, broken = Searcher.search, [], [0]
 
     def counting(self: Searcher, requests: list[SearchRequest]) -> object:

@@ -69,7 +69,7 @@ def test_an_interrupted_translation_goes_on(
 ) -> None:
     source, out = tmp_path / "text.txt", tmp_path / "out.txt"
     source.write_text(TEXT)
-    call("translate", source, "-m", model)
+    call("translate", source, "-m", model, "--no-guards")
     whole = capsys.readouterr().out
     run, calls = Searcher.search, []
 
@@ -81,10 +81,10 @@ def test_an_interrupted_translation_goes_on(
 
     monkeypatch.setattr(Searcher, "search", stopping)
     with pytest.raises(SystemExit) as told:
-        call("translate", source, "-m", model, "-o", out)
+        call("translate", source, "-m", model, "--no-guards", "-o", out)
     assert told.value.code == 130 and not out.exists()
     before = len(calls)
-    call("translate", source, "-m", model, "-o", out)
+    call("translate", source, "-m", model, "--no-guards", "-o", out)
     assert "resuming after 4 segments" in capsys.readouterr().err  # three sentences and a blank line
     assert len(calls) == before + 3
     assert len(out.read_text().splitlines()) == len(whole.splitlines())
@@ -109,7 +109,7 @@ def test_what_an_unfinished_translation_is_good_for(
     with monkeypatch.context() as patch:
         patch.setattr(Searcher, "search", stopping)
         with pytest.raises(SystemExit):
-            call("translate", source, "-m", model, "-o", out)
+            call("translate", source, "-m", model, "--no-guards", "-o", out)
     assert "the same command resumes" in capsys.readouterr().err
     journal = tmp_path / ".out.txt.unfinished.jsonl"
     more = ["--strategy", "sentence"] if change == "settings" else []
@@ -120,7 +120,7 @@ def test_what_an_unfinished_translation_is_good_for(
         journal.write_bytes(journal.read_bytes()[:-20] + b"\xc3")
     elif change == "damaged":
         journal.write_text("5\n{}\n")
-    call("translate", source, "-m", model, "-o", out, *more)
+    call("translate", source, "-m", model, "--no-guards", "-o", out, *more)
     told = capsys.readouterr().err
     assert ("resuming after 3 segments" in told) if change == "cut" else ("starting over" in told)
     assert len(out.read_text().splitlines()) == len(TEXT.splitlines()) and not journal.exists()

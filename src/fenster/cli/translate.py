@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,9 @@ from cyclopts import Parameter
 from fenster.cli.options import Decoding, Device, Flag, ModelOption
 from fenster.decode.config import DecodeConfig
 from fenster.errors import ConfigError, InputError
-from fenster.io.files import TextFiles, check_not_input, standard_input
+from fenster.io.files import FileSource, TextFiles, check_not_input
+
+WARNINGS_EXIT = 3
 
 
 def translate(
@@ -25,14 +28,16 @@ def translate(
     documents: Flag = False,
     history: Path | None = None,
     nbest: int = 1,
+    strict: Flag = False,
     decoding: Decoding = DecodeConfig(),
     device: Device = "auto",
 ) -> None:
     """Translate a text file, or standard input, as a document.
 
-    There is exactly one output line per input line; blank lines stay blank. Lines are split into sentences, which are
-    translated in the context of those before them. With --output an interrupted translation resumes. Standard input
-    is read to its end first.
+    There is exactly one output line per input line, with the same indentation, list marks and line end; blank lines
+    stay blank. Lines are split into sentences, which are translated in the context of those before them. Addresses,
+    code, part numbers and the like come out as they went in, and figures are written as in the target language. With
+    --output an interrupted translation resumes. Standard input is read to its end first.
 
     Examples:
 
@@ -42,6 +47,7 @@ def translate(
     fenster translate book.txt -m runs/europarl --system window --beam 4
     cat lines.en | fenster translate -m MODEL --one-sentence-per-line > lines.de
     fenster translate reply.txt -m MODEL --history conversation.tsv --format jsonl
+    fenster translate manual.txt -o manual.de.txt --register formal --do-not-translate names.txt --protect 'ACME-\\w+'
     ```
 
     Parameters
@@ -51,8 +57,9 @@ def translate(
     output
         Where to write, compressed if it ends in .xz or .gz; standard output if left out, or -.
     format
-        text: translated lines. jsonl: one object per segment with source, target, score and seconds. By default what
-        the file's name says, else text.
+        text: translated lines. jsonl: one object per segment with source, target, score, warnings and seconds; a
+        .jsonl file holds objects with a `source`, and a `document`, `id` or `register` if wanted. By default what the
+        file's name says, else text.
     one_sentence_per_line
         Do not split lines into sentences.
     language
@@ -65,6 +72,8 @@ def translate(
     nbest
         Hypotheses in JSONL output, no more than --beam; in full-segment decoding only the best has sentences of its
         own.
+    strict
+        Exit with code 3 if a translation has warnings; the output is written all the same.
     """
     from fenster.decode.files import FileOptions, document_format
     from fenster.decode.files.translate import report_problems, report_summary, translate_file
@@ -76,14 +85,16 @@ def translate(
     file, output = (_unless_dash(path) for path in (file, output))
     check_not_input(output, [file, history])
     options = FileOptions(one_sentence_per_line, language, documents, nbest)
-    lines = list(standard_input() if file is None else TextFiles().lines(file))
-    parsed = document_format(format, file).parse(lines, options)
+    parsed = document_format(format, file).parse(FileSource.read(file), options)
     pairs = _history(history)
     translator = model.translator(decoding, device)
     if pairs:
         translator.strategy.require_history()
     report_problems(translator, parsed)
-    report_summary(translate_file(translator, parsed, output, options, pairs))
+    summary = translate_file(translator, parsed, output, options, pairs)
+    report_summary(summary)
+    if strict and summary.warnings:
+        sys.exit(WARNINGS_EXIT)
 
 
 def _unless_dash(path: Path | None) -> Path | None:

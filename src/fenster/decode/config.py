@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -42,5 +43,21 @@ class DecodeConfig(Config):
     """Of matrix products on a GPU: tf32 rounds their factors to 10 bits, for speed; float32 does not."""
     int8: bool | None = None
     """8-bit weights: faster on a CPU, a little less exact. If left out: for models whose files are in 8 bits."""
+    register: Literal["auto", "formal", "informal"] = "auto"
+    """How people are addressed (Sie or du), if the model has symbols for it. auto: as the context suggests."""
+    numbers: Literal["convert", "keep", "model"] = "convert"
+    """Figures with separators, percentages, amounts, dates and times. convert: written as is usual in the target
+    language (216,196 is 216.196 in German). keep: as they are. model: left to the model."""
+    protection: bool = True
+    """Addresses, paths, code, marks that programs fill in, part numbers and the like come out as they went in."""
+    protect: tuple[str, ...] = ()
+    """Regular expressions of further text to protect; may be given several times."""
+    do_not_translate: Path | None = None
+    """A file of terms to protect, one per line."""
+    guards: bool = True
+    """Translations that look wrong (figures that differ, loops, lengths far off) are searched again without context,
+    with figures protected; what still looks wrong has warnings."""
+    assume_language: bool = False
+    """Do not check that the text is in the model's source language."""
     batch_size: int = Field(default=32, ge=1)
     """Searches at once, over documents."""

@@ -1,10 +1,10 @@
-"""A document on its way through translation: its segments, its session, and what is ready."""
+"""A document on its way through a translator: which of its segments wait, are being searched, or may leave."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fenster.decode.passthrough import Passthrough
+from fenster.decode.plan import Piece, SegmentPlan
 from fenster.decode.result import Translated
 from fenster.decode.search import Hypothesis, SearchRequest
 from fenster.decode.strategies import SentenceResult, Session
@@ -14,34 +14,44 @@ class DocumentState:
     """Segments leave in order, each as soon as it and those before it are ready; copied segments at once."""
 
     def __init__(
-        self, number: int, id: str, segments: Sequence[Passthrough], done: Sequence[Translated], session: Session
+        self, number: int, id: str, plans: Sequence[SegmentPlan], done: Sequence[Translated], session: Session
     ) -> None:
         self.number, self.id = number, id
-        self._segments, self._session = segments, session
-        self._sentences = [index for index, segment in enumerate(segments) if not segment.is_copied]
+        self._plans, self._session = plans, session
+        # What strategies call sentences are the pieces of all segments.
+        self._owners = [(index, piece) for index, plan in enumerate(plans) for piece in plan.pieces]
         self._next = len(done)  # the segment that leaves next
-        self._ready: dict[int, tuple[SentenceResult, float]] = {}
+        self._ready: dict[int, list[tuple[SentenceResult, float]]] = {}
+        self.seen: dict[str, str] = {one.text: one.source for one in done}
+        """Sources of the translations so far."""
 
     @property
     def finished(self) -> bool:
-        return self._next >= len(self._segments)
+        return self._next >= len(self._plans)
 
     def requests(self, room: int) -> list[SearchRequest]:
         """At most `room` searches that can run now."""
         return self._session.requests(room)
 
+    def piece(self, request: SearchRequest) -> Piece | None:
+        """What a search of a single sentence translates; None for a search of several."""
+        return self._owners[request.number][1] if len(request.constraints.max_tokens) == 1 else None
+
     def take(self, hypotheses: Sequence[Hypothesis], seconds: float) -> None:
         """The result of the oldest request that is still out."""
         results = self._session.take(hypotheses)
         for result in results:
-            self._ready[self._sentences[result.number]] = (result, seconds / len(results))
+            segment = self._owners[result.number][0]
+            self._ready.setdefault(segment, []).append((result, seconds / len(results)))
 
-    def leave(self) -> Iterator[tuple[Passthrough, SentenceResult | None, float]]:
-        """Segments that are ready, in order: (segment, its result or None if it is copied, seconds)."""
-        while self._next < len(self._segments):
-            segment = self._segments[self._next]
-            if not segment.is_copied and self._next not in self._ready:
+    def leave(self) -> Iterator[tuple[SegmentPlan, list[SentenceResult], float]]:
+        """Segments that are ready, in order: (plan, the results of its pieces, seconds)."""
+        while self._next < len(self._plans):
+            plan = self._plans[self._next]
+            ready = self._ready.get(self._next, [])
+            if len(ready) < len(plan.pieces):
                 return
-            result, seconds = (None, 0.0) if segment.is_copied else self._ready.pop(self._next)
+            self._ready.pop(self._next, None)
             self._next += 1
-            yield segment, result, seconds
+            results = sorted((result for result, _ in ready), key=lambda result: result.number)
+            yield plan, results, sum(seconds for _, seconds in ready)

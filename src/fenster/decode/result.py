@@ -14,7 +14,7 @@ class Translated:
     source: str
     text: str
     ids: tuple[int, ...] = ()
-    """As the model spelt it, which need not be how the tokenizer would."""
+    """As the model spelt it, which need not be how the tokenizer would; `<sep>` between pieces."""
     score: float = 0.0
     """Log-probability per token; of the whole block in full-segment decoding."""
     capped: bool = False
@@ -26,6 +26,8 @@ class Translated:
     """Further hypotheses with their scores, best first (sequential and sentence decoding)."""
     seconds: float = 0.0
     """Its share of the search's time."""
+    warnings: tuple[str, ...] = ()
+    """What looks wrong with it, by the names in `guards.PROBLEMS`."""
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,19 @@ from pathlib import Path
 import numpy as np
 
 from fenster.data.text import check_texts, normalise
-from fenster.data.tokenizer import Ids
+from fenster.data.tokenizer import SEP_ID, Ids
+from fenster.decode.assemble import Assembler
 from fenster.decode.config import DecodeConfig
 from fenster.decode.document_state import DocumentState
-from fenster.decode.passthrough import Passthrough, split_passthrough
+from fenster.decode.passthrough import split_passthrough
+from fenster.decode.plan import Planner, SegmentPlan
 from fenster.decode.result import Translated, Translation
-from fenster.decode.search import Searcher, SearchRequest
-from fenster.decode.strategies import SentenceResult, SourceDocument, make_strategy
-from fenster.decode.strategies.base import without_symbols
-from fenster.document import Document
-from fenster.errors import ConfigError
+from fenster.decode.search import ControlSymbols, Hypothesis, Searcher, SearchRequest
+from fenster.decode.second_try import SecondTry
+from fenster.decode.strategies import SourceDocument, make_strategy
+from fenster.document import Document, Segment
+from fenster.errors import ConfigError, InputError
+from fenster.language import REGISTERS, Register
 from fenster.model.attention.alignment import decoding_alignments
 from fenster.model.model_folder import LoadedModel, load_model
 from fenster.model.ops.device import find_device
@@ -46,7 +49,12 @@ class Translator:
         self.model, self.tokenizer = loaded.model, loaded.tokenizer
         _check_windows(loaded, self.config)
         self.strategy = make_strategy(loaded, self.config)
-        self._searcher = Searcher(self.model, self.config)
+        self._searcher = Searcher(self.model, self.config, ControlSymbols.of(self.tokenizer))
+        self.planner = Planner(self.tokenizer, loaded.description.languages, self.config)
+        self._assembler = Assembler(self.tokenizer)
+        self._second_try = SecondTry(self._searcher, self.planner, self.tokenizer, self.strategy)
+        if self.config.register != "auto":
+            self._check_register(self.config.register)
 
     @classmethod
     def load(cls, folder: Path | str, config: DecodeConfig | None = None, device: str = "auto") -> Translator:
@@ -57,15 +65,26 @@ class Translator:
         int8 = loaded.description.bits == 8 and where == "cpu" if config.int8 is None else config.int8
         return cls(replace(loaded, model=quantized(loaded.model)) if int8 else loaded, config)
 
-    def translate(self, document: Given, history: Pairs = (), gold: Document | None = None) -> Translation:
+    def translate(
+        self,
+        document: Given,
+        history: Pairs = (),
+        gold: Document | None = None,
+        register: Register | None = None,
+    ) -> Translation:
         """One document: a Document, its segments, or a single one.
 
         `history` are earlier sentences with their translations, which serve as context and are not translated again;
         `gold` are translations that serve as context instead of the model's own (both sequential decoding only).
+        `register` is that of all segments that have none of their own, instead of the settings'.
 
             translator.translate(["Here is the lamp.", "It is very old."]).texts
         """
-        return next(self.translate_all([document], history=history, gold=gold))
+        given = as_document(document)
+        if register is not None:
+            segments = (one if one.register else one._replace(register=register) for one in given.segments)
+            given = Document(given.id, tuple(segments))
+        return next(self.translate_all([given], history=history, gold=gold))
 
     def stream(
         self, document: Given, history: Pairs = (), gold: Document | None = None, done: Sequence[Translated] = ()
@@ -140,72 +159,93 @@ class Translator:
                 owners += [state] * len(ready)
             if requests:
                 began = time.perf_counter()
-                results = self._searcher.search(requests)
+                results = self._search(requests, owners)
                 seconds = (time.perf_counter() - began) / len(requests)
                 for state, hypotheses in zip(owners, results, strict=True):
                     state.take(hypotheses, seconds)
             for state in open_documents:
-                for segment, result, seconds in state.leave():
-                    yield SegmentEvent(state.number, self._translated(segment, result, seconds))
+                for plan, pieces, seconds in state.leave():
+                    translated = self._assembler.translated(plan, pieces, seconds, state.seen)
+                    state.seen.setdefault(translated.text, translated.source)
+                    yield SegmentEvent(state.number, translated)
             open_documents = deque(state for state in open_documents if not state.finished)
             if exhausted and not open_documents:
                 return
 
     def is_unreadable(self, text: str) -> bool:
         """True if a segment is copied because the model does not know its characters, not because it has no words."""
-        segment = self.passthrough(text)
-        return segment.is_copied and not set(segment.whole) <= self.tokenizer.characters
+        part = split_passthrough(normalise(text), self.tokenizer.characters)
+        return part.is_copied and not set(part.whole) <= self.tokenizer.characters
 
-    def passthrough(self, text: str) -> Passthrough:
-        """What the model reads of a segment, and what is copied around it."""
-        return split_passthrough(normalise(text), self.tokenizer.characters)
+    def _search(self, requests: Sequence[SearchRequest], owners: Sequence[DocumentState]) -> list[list[Hypothesis]]:
+        """The hypotheses of each request; those of results that look wrong come from a second try."""
+        results = self._searcher.search(requests)
+        if not self.config.guards:
+            return results
+        pieces = [state.piece(request) for state, request in zip(owners, requests, strict=True)]
+        return self._second_try.improved(requests, pieces, results)
 
     def _open(
         self, number: int, document: Document, done: Sequence[Translated], history: Pairs, gold: Document | None
     ) -> DocumentState:
-        segments = [self.passthrough(text) for text in document.texts]
-        read = [index for index, segment in enumerate(segments) if not segment.is_copied]
+        plans = [self.planner.plan(segment.text, self._register(segment)) for segment in document.segments]
         if gold is not None and len(gold) != len(document):
             raise ConfigError(f"gold has {len(gold)} segments, and the document {len(document)}")
-        known = [segment.ids for segment, part in zip(done, segments, strict=False) if not part.is_copied]
+        known = [
+            np.array(ids, dtype=self.tokenizer.dtype)
+            for one, plan in zip(done, plans, strict=False)
+            for ids in _by_piece(one.ids, len(plan.pieces))
+        ]
         source = SourceDocument(
-            self.tokenizer.encode_each([segments[index].text for index in read]),
-            [np.array(ids, dtype=self.tokenizer.dtype) for ids in known],
+            [piece.source for plan in plans for piece in plan.pieces],
+            known,
             list(zip(*(self._encode([pair[side] for pair in history]) for side in (0, 1)), strict=True)),
-            None if gold is None else self._encode([gold.texts[index] for index in read]),
+            None if gold is None else self._gold(gold, plans),
         )
-        return DocumentState(number, document.id, segments, done, self.strategy.begin(source))
+        return DocumentState(number, document.id, plans, done, self.strategy.begin(source))
+
+    def _register(self, segment: Segment) -> Register | None:
+        """The register that a segment asks for, or the settings do."""
+        wanted = segment.register or self.config.register
+        return None if wanted == "auto" else self._check_register(wanted)
+
+    def _check_register(self, wanted: str) -> Register:
+        register = next((known for known in REGISTERS if known == wanted), None)
+        if register is None:
+            raise InputError(f"unknown register {wanted!r}", expected=f"auto, {', '.join(REGISTERS)}")
+        if register not in self.tokenizer.registers:
+            raise ConfigError(
+                "this model cannot be told a register: it has no symbols for it",
+                fix="leave the register out, or choose a model that was prepared with tokenizer.symbols",
+            )
+        return register
+
+    def _gold(self, gold: Document, plans: Sequence[SegmentPlan]) -> list[Ids]:
+        """Translations as the model would have spelt them: the first piece of a segment has all of its text."""
+        ids: list[Ids] = []
+        for text, plan in zip(self._encode(gold.texts), plans, strict=True):
+            ids += [text if number == 0 else text[:0] for number in range(len(plan.pieces))]
+        return ids
 
     def _encode(self, texts: Sequence[str]) -> list[Ids]:
         return self.tokenizer.encode_each([normalise(text) for text in texts])
-
-    def _translated(self, segment: Passthrough, result: SentenceResult | None, seconds: float) -> Translated:
-        if result is None:
-            return Translated(segment.whole, segment.whole)
-        # Hypotheses that differ only in their end symbol or spelling are one text, with the best score. Bytes may
-        # spell line breaks, which no segment may hold.
-        texts: dict[str, float] = {}
-        for hypothesis in result.hypotheses:
-            text = normalise(self.tokenizer.decode(without_symbols(hypothesis)))
-            texts.setdefault(f"{segment.prefix}{text}{segment.suffix}", hypothesis.score)
-        (text, score), *others = texts.items()
-        best = result.hypotheses[0]
-        return Translated(
-            segment.whole,
-            text,
-            tuple(without_symbols(best).tolist()),
-            score,
-            bool(best.capped),
-            result.misaligned,
-            tuple(others),
-            seconds,
-        )
 
 
 def as_document(given: Given) -> Document:
     if isinstance(given, Document):
         return given
     return Document.of("", check_texts([given] if isinstance(given, str) else given))
+
+
+def _by_piece(ids: Sequence[int], count: int) -> list[list[int]]:
+    """The ids of each piece of a translation, cut at `<sep>`."""
+    pieces: list[list[int]] = [[]]
+    for id in ids:
+        if id == SEP_ID:
+            pieces.append([])
+        else:
+            pieces[-1].append(id)
+    return (pieces + [[] for _ in range(count)])[:count]
 
 
 def _check_windows(loaded: LoadedModel, config: DecodeConfig) -> None:

@@ -15,6 +15,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
@@ -22,7 +23,6 @@ import psutil
 
 from fenster.errors import FensterError, InputError, writing
 
-TextLines = Iterable[tuple[int, str]]
 """(line number from 1, text without its end) pairs."""
 
 STANDARD_INPUT = "standard input"
@@ -60,9 +60,9 @@ class TextFiles:
 
     def lines(self, path: Path) -> Iterator[tuple[int, str]]:
         """(line number from 1, line without its end) of every line; a BOM at the start is removed."""
-        return decoded_lines(self._stream(path), path)
+        return decoded_lines(self.raw_lines(path), path)
 
-    def _stream(self, path: Path) -> Iterator[bytes]:
+    def raw_lines(self, path: Path) -> Iterator[bytes]:
         """Raw lines of a file, decompressed."""
         with _readable(path), path.open("rb") as raw, _decompressed(raw, path) as stream:
             # A pipe has no position, and needs no meter.
@@ -99,11 +99,29 @@ def _readable(path: Path) -> Iterator[None]:
         raise InputError(f"cannot be read: {error.strerror}", path=path, fix="check the path") from None
 
 
-def standard_input() -> Iterator[tuple[int, str]]:
-    """The lines of standard input, which is read to its end first."""
-    if sys.stdin is None:
-        raise InputError("there is no standard input", fix="name a file")
-    return decoded_lines(io.BytesIO(sys.stdin.buffer.read()), Path(STANDARD_INPUT))
+@dataclass(frozen=True)
+class FileSource:
+    """What a file holds, decompressed; `path` is its name."""
+
+    data: bytes
+    path: Path
+
+    @classmethod
+    def read(cls, path: Path | None) -> FileSource:
+        """A file, or standard input, which is read to its end."""
+        if path is not None:
+            return cls(b"".join(TextFiles().raw_lines(path)), path)
+        if sys.stdin is None:
+            raise InputError("there is no standard input", fix="name a file")
+        return cls(sys.stdin.buffer.read(), Path(STANDARD_INPUT))
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """(line number from 1, line without its end) of every line; a BOM at the start is removed."""
+        return decoded_lines(io.BytesIO(self.data), self.path)
+
+    def line_ends(self) -> list[str]:
+        """How each line ends; the last one ends in a line feed even if it has no end."""
+        return ["\r\n" if line.endswith(b"\r\n") else "\n" for line in io.BytesIO(self.data)]
 
 
 def decoded_lines(raw_lines: Iterable[bytes], path: Path) -> Iterator[tuple[int, str]]:

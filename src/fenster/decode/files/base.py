@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from fenster.decode.result import Translated
-from fenster.io.files import TextLines
+from fenster.io.files import FileSource
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,11 @@ class FileOptions:
 
 
 class FileSegment(NamedTuple):
-    """A segment of a file and the line it starts at, for messages."""
+    """A segment of a file, the line it starts at, for messages, and the register that it asks for, if any."""
 
     text: str
     line: int
+    register: str = ""
 
 
 class ParsedFile(ABC):
@@ -60,5 +61,5 @@ class DocumentFormat(ABC):
     """True if its output can hold several hypotheses."""
 
     @abstractmethod
-    def parse(self, lines: TextLines, options: FileOptions) -> ParsedFile:
-        """`lines` are (number, text) pairs; an error names the line."""
+    def parse(self, source: FileSource, options: FileOptions) -> ParsedFile:
+        """An error names the file and the line."""

@@ -1,20 +1,34 @@
-"""Text in, one JSON object per segment out: source, target, score, seconds and alternatives, for programs."""
+"""One JSON object per segment out, for programs: source, target, score, seconds, warnings and alternatives. In: text,
+or a .jsonl file whose objects have a `source` and, if wanted, a `document`, an `id` and a `register` each."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
-from fenster.decode.files.base import DocumentFormat, FileOptions
-from fenster.decode.files.text import TextDocument, split_lines
+from fenster.data.text import normalise
+from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
+from fenster.decode.files.text import split_lines
 from fenster.decode.result import Translated
-from fenster.io.files import TextLines
+from fenster.errors import InputError
+from fenster.io.files import FileSource, bare_suffix
+from fenster.language import REGISTERS
+
+SUFFIX = ".jsonl"
+_KEYS = ("source", "document", "id", "register")
+_REGISTERS = ("", "auto", *REGISTERS)
 
 
 @dataclass(frozen=True)
-class JsonlDocument(TextDocument):
+class JsonlDocument(ParsedFile):
+    documents: Sequence[Sequence[FileSegment]]
+    options: FileOptions
+    given: Mapping[int, Mapping[str, Any]]
+    """By line, what the input's objects say, which the output repeats."""
+
     def render(self, translated: Iterator[Translated]) -> Iterator[str]:
         for segment in self.segments:
             yield json.dumps(self._record(segment.line, next(translated)), ensure_ascii=False) + "\n"
@@ -22,11 +36,13 @@ class JsonlDocument(TextDocument):
     def _record(self, line: int, segment: Translated) -> dict[str, Any]:
         record = {
             "line": line,
+            **self.given.get(line, {}),
             "source": segment.source,
             "target": segment.text,
             "score": segment.score,
             "capped": segment.capped,
             "seconds": round(segment.seconds, 4),
+            "warnings": list(segment.warnings),
         }
         if self.options.nbest > 1:
             others = segment.alternatives[: self.options.nbest - 1]
@@ -35,8 +51,45 @@ class JsonlDocument(TextDocument):
 
 
 class JsonlFormat(DocumentFormat):
+    suffixes = (SUFFIX,)
     holds_nbest = True
-    about = "text in; one JSON object per segment with source, target, score and seconds"
+    about = "text or JSON objects in; one object per segment with source, target, score, warnings"
 
-    def parse(self, lines: TextLines, options: FileOptions) -> JsonlDocument:
-        return JsonlDocument(split_lines(lines, options), options)
+    def parse(self, source: FileSource, options: FileOptions) -> JsonlDocument:
+        if bare_suffix(source.path) == SUFFIX:
+            return _objects(source, options)
+        lines = split_lines(source, options)
+        documents = [[FileSegment(text, line.number) for line in group for text in line.segments] for group in lines]
+        return JsonlDocument(documents, options, {})
+
+
+def _objects(source: FileSource, options: FileOptions) -> JsonlDocument:
+    """One segment per object; a new document begins where `document` changes."""
+    given: dict[int, dict[str, Any]] = {}
+    segments: list[tuple[Any, FileSegment]] = []
+    for number, text in source.lines():
+        if text.strip():
+            record = _record(text, source, number)
+            given[number] = {key: record[key] for key in ("document", "id", "register") if key in record}
+            segment = FileSegment(normalise(record["source"]), number, record.get("register") or "")
+            segments.append((record.get("document"), segment))
+    documents = [[segment for _, segment in group] for _, group in groupby(segments, key=lambda one: one[0])]
+    return JsonlDocument(documents, options, given)
+
+
+def _record(text: str, source: FileSource, number: int) -> dict[str, Any]:
+    expected = 'an object such as {"source": "Hello!", "document": "a", "register": "formal"}'
+    try:
+        record = json.loads(text)
+    except ValueError as error:
+        raise InputError(f"not JSON ({error})", path=source.path, line=number, expected=expected) from None
+    if not isinstance(record, dict) or not isinstance(record.get("source"), str):
+        raise InputError("has no text under `source`", path=source.path, line=number, expected=expected)
+    if record.get("register", "") not in _REGISTERS:
+        raise InputError(
+            f"unknown register {record['register']!r}",
+            path=source.path,
+            line=number,
+            expected=", ".join(name for name in _REGISTERS if name),
+        )
+    return {key: value for key, value in record.items() if key in _KEYS}

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from fenster.data.text import why_refused
 from fenster.decode.files.base import FileOptions, ParsedFile
-from fenster.decode.passthrough import Passthrough
+from fenster.decode.guards import PROBLEMS
 from fenster.decode.result import Translated
 from fenster.decode.resume import Journal, stamp
 from fenster.decode.translator import Pairs, Translator
+from fenster.document import Document, Segment
 from fenster.errors import FensterError, writing
 from fenster.io.files import atomic_path, compressed
 from fenster.io.progress import bar, report
@@ -23,8 +24,8 @@ _STANDARD_OUTPUT = (Path("/dev/stdout"), Path("/dev/fd/1"))
 class FileSummary:
     """What a reader of the translation should know."""
 
-    capped: list[int] = field(default_factory=list)
-    """Lines of segments that reached the length limit."""
+    warnings: dict[str, list[int]] = field(default_factory=dict)
+    """By problem, the lines of the segments that have it."""
     misaligned: int = 0
 
 
@@ -40,14 +41,17 @@ def translate_file(
     output = None if output in _STANDARD_OUTPUT else output
     if output is not None and (not output.name or output.is_dir()):
         raise FensterError("is a folder", path=output, expected="the name of a file to write")
-    texts = [[segment.text for segment in document] for document in file.documents]
+    documents = [
+        Document("", tuple(Segment(one.text, register=one.register) for one in document))
+        for document in file.documents
+    ]
     reading = {key: value for key, value in asdict(options).items() if key != "nbest"}  # the journal has all of them
     settings = {**translator.config.model_dump(), "history": list(history), **reading}
     ordinary = output is not None and (output.is_file() or not output.exists())  # not a pipe
     summary = FileSummary()
-    mark = stamp(texts, translator.loaded.folder, settings)
+    mark = stamp([document.segments for document in documents], translator.loaded.folder, settings)
     with Journal(output if ordinary else None, mark) as journal:
-        segments = _translated(translator, texts, journal, history)
+        segments = _translated(translator, documents, journal, history)
         pieces = file.render(_summarised(file, segments, summary))
         if output is None:
             with writing(Path("standard output")):
@@ -65,7 +69,7 @@ def translate_file(
 
 
 def _translated(
-    translator: Translator, documents: Sequence[Sequence[str]], journal: Journal, history: Pairs
+    translator: Translator, documents: Sequence[Document], journal: Journal, history: Pairs
 ) -> Generator[Translated]:
     """The segments of all documents in order; those of the journal first, new ones as they are ready."""
     ready: list[list[Translated]] = [list(journal.known.get(number, ())) for number in range(len(documents))]
@@ -84,8 +88,8 @@ def _translated(
 
 def _summarised(file: ParsedFile, segments: Iterator[Translated], summary: FileSummary) -> Iterator[Translated]:
     for segment, translated in zip(file.segments, segments, strict=True):
-        if translated.capped:
-            summary.capped.append(segment.line)
+        for warning in translated.warnings:
+            summary.warnings.setdefault(warning, []).append(segment.line)
         summary.misaligned += translated.misaligned
         yield translated
 
@@ -96,10 +100,9 @@ def report_problems(translator: Translator, file: ParsedFile) -> None:
     for segment in file.segments:
         if why_refused(segment.text):
             refused.add(segment.line)
-        split = translator.passthrough(segment.text)
         if translator.is_unreadable(segment.text):
             copied.add(segment.line)
-        strange = _unknown(translator, split)
+        strange = _unknown(translator, segment.text)
         if strange:
             unknown.setdefault(segment.line, []).extend(strange)
     if refused:
@@ -119,11 +122,9 @@ def report_problems(translator: Translator, file: ParsedFile) -> None:
 
 
 def report_summary(summary: FileSummary) -> None:
-    if summary.capped:
-        report(
-            f"{len(summary.capped)} segment(s) reached the length limit and may be incomplete: line(s) "
-            f"{listed(dict.fromkeys(summary.capped))}"
-        )
+    for problem, explanation in PROBLEMS.items():
+        if lines := summary.warnings.get(problem):
+            report(f"{len(lines)} segment(s) to check, {explanation}: line(s) {listed(dict.fromkeys(lines))}")
     if summary.misaligned:
         report(f"{summary.misaligned} block(s) produced a different number of sentences than the source")
 
@@ -133,5 +134,8 @@ def listed(lines: Iterable[int]) -> str:
     return ", ".join(map(str, numbers[:20])) + (" …" if len(numbers) > 20 else "")
 
 
-def _unknown(translator: Translator, segment: Passthrough) -> list[str]:
-    return [character for character in segment.text if character not in translator.tokenizer.characters]
+def _unknown(translator: Translator, text: str) -> list[str]:
+    """Characters without a piece in what the model reads of a segment."""
+    pieces = translator.planner.plan(text).pieces
+    seen = "".join(piece.text.visible for piece in pieces)
+    return [character for character in seen if character not in translator.tokenizer.characters]

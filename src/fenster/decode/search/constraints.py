@@ -1,14 +1,38 @@
-"""What a search may produce: limits of lengths and counts of sentences."""
+"""What a search may produce: limits of lengths and counts of sentences, and each placeholder exactly once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
+import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
+from fenster.data.tokenizer import BOD_ID, Ids, Tokenizer
 from fenster.model.layout import round_up_to_bucket
+
+
+@dataclass(frozen=True)
+class ControlSymbols:
+    """The ids that no model is trained to produce freely: those below `end`. Of them, `placeholders` are produced
+    where the source has them."""
+
+    end: int = BOD_ID + 1
+    placeholders: range = range(0)
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer) -> ControlSymbols:
+        ids = tokenizer.placeholders.values()
+        return cls(tokenizer.n_symbols, range(min(ids), max(ids) + 1) if ids else range(0))
+
+    def required(self, sentence: Ids) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """[P] True for the placeholders of a source sentence."""
+        wanted = np.zeros(len(self.placeholders), dtype=np.bool_)
+        inside = np.asarray(sentence, dtype=np.int64) - self.placeholders.start
+        wanted[inside[(inside >= 0) & (inside < len(wanted))]] = True
+        return wanted
 
 
 @dataclass(frozen=True)
@@ -41,10 +65,24 @@ class ConstraintTensors:
     min_tokens: Tensor  # [B]
     forced_count: Tensor  # [B] bool
     stop_at_separator: Tensor  # [B] bool
+    required: Tensor  # [B, sentences, P] bool: placeholders that each sentence must have; P is 0 if there are none
 
     @classmethod
-    def of(cls, constraints: Sequence[LengthConstraints], first: Tensor) -> ConstraintTensors:
+    def of(
+        cls,
+        constraints: Sequence[LengthConstraints],
+        first: Tensor,
+        sources: Sequence[Sequence[Ids]] = (),
+        symbols: ControlSymbols = ControlSymbols(),  # noqa: B008 - immutable
+    ) -> ConstraintTensors:
+        """`sources` are the source sentences of those to come, of each search."""
         longest = max(len(limits.max_tokens) for limits in constraints)
+        required = np.zeros((len(constraints), longest, len(symbols.placeholders)), dtype=np.bool_)
+        for search, sentences in enumerate(sources):
+            for number, sentence in enumerate(sentences[:longest]):
+                required[search, number] = symbols.required(sentence)
+        if not required.any():
+            required = required[:, :, :0]
         columns = (
             [
                 [*limits.max_tokens, *[limits.max_tokens[-1]] * (longest - len(limits.max_tokens))]
@@ -55,7 +93,11 @@ class ConstraintTensors:
             [limits.forced_count for limits in constraints],
             [limits.stop_at_separator for limits in constraints],
         )
-        return cls(first, *(torch.tensor(column, device=first.device) for column in columns))
+        max_tokens, count, min_tokens, forced, stop = (
+            torch.tensor(column, device=first.device) for column in columns
+        )
+        wanted = torch.from_numpy(required).to(first.device)
+        return cls(first, max_tokens, count, min_tokens, forced, stop, wanted)
 
     def select(self, keep: Tensor) -> ConstraintTensors:
         """Only the searches `keep`, in that order."""
@@ -64,4 +106,5 @@ class ConstraintTensors:
     def with_static_shapes(self) -> ConstraintTensors:
         """The same in tensors whose shapes recur."""
         extra = round_up_to_bucket(self.max_tokens.shape[1]) - self.max_tokens.shape[1]
-        return replace(self, max_tokens=torch.cat([self.max_tokens, self.max_tokens[:, -1:].expand(-1, extra)], 1))
+        max_tokens = torch.cat([self.max_tokens, self.max_tokens[:, -1:].expand(-1, extra)], 1)
+        return replace(self, max_tokens=max_tokens, required=F.pad(self.required, (0, 0, 0, extra)))

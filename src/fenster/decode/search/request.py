@@ -24,9 +24,16 @@ class SearchRequest:
     constraints: LengthConstraints
     bod: bool = False
     """Begin both sides with `<bod>`."""
+    number: int = 0
+    """Of the first sentence to come, among those of its document that are translated."""
     source_offset: int = 0
     """Tokens of the document that were left out before `source`, and before `given`."""
     target_offset: int = 0
+
+    @property
+    def to_come(self) -> Sequence[Ids]:
+        """The source sentences of the translations to come."""
+        return self.source[len(self.given) : len(self.given) + len(self.constraints.max_tokens)]
 
     @property
     def tokens(self) -> int:

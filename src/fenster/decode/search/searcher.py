@@ -8,7 +8,7 @@ import torch
 
 from fenster.decode.config import DecodeConfig
 from fenster.decode.search.beam import begin, run_steps
-from fenster.decode.search.constraints import ConstraintTensors
+from fenster.decode.search.constraints import ConstraintTensors, ControlSymbols
 from fenster.decode.search.cuda_graph import StepGraphs, graphs_pay_off
 from fenster.decode.search.hypotheses import Hypothesis, HypothesisLog
 from fenster.decode.search.request import SearchInputs, SearchRequest
@@ -21,8 +21,8 @@ from fenster.model.transformer import Transformer
 class Searcher:
     """A model and the settings of its searches."""
 
-    def __init__(self, model: Transformer, config: DecodeConfig) -> None:
-        self.model, self.config = model, config
+    def __init__(self, model: Transformer, config: DecodeConfig, symbols: ControlSymbols | None = None) -> None:
+        self.model, self.config, self.symbols = model, config, symbols or ControlSymbols()
         self._most_at_once: int | None = None
         """Requests that fit into memory together, if more did not."""
         self._graphs: StepGraphs | None = None
@@ -66,9 +66,10 @@ class Searcher:
                 inputs.prefix_ids, inputs.target, memory, inputs.source, alignment, config.focus
             )
             limits = [request.constraints for request in requests]
-            constraints = ConstraintTensors.of(limits, decoder.alignment_state.sentence)
+            sources = [request.to_come for request in requests]
+            constraints = ConstraintTensors.of(limits, decoder.alignment_state.sentence, sources, self.symbols)
             log = HypothesisLog(len(requests), config.beam, config.normalisation)
-            state, output = begin(model, hidden, decoder, constraints, config.beam)
+            state, output = begin(model, hidden, decoder, constraints, config.beam, self.symbols)
             if log.record(output):
                 steps = max(limit.max_steps for limit in limits)
                 if graphs_pay_off(state, model, config.beam, steps):

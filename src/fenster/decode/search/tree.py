@@ -46,6 +46,6 @@ def signature(tree: Any) -> Hashable:
         return tuple(map(signature, tree))
     if is_dataclass(tree):
         return type(tree), tuple(signature(getattr(tree, field.name)) for field in fields(tree))
-    if tree is None or isinstance(tree, int | float | str):
+    if tree is None or isinstance(tree, int | float | str | range):
         return tree
     return type(tree), tuple(sorted(vars(tree).items()))

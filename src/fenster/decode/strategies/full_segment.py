@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 
 from fenster.data.context import Span, estimated_lengths
 from fenster.data.tokenizer import EOS_ID, SEP_ID, Ids
@@ -56,7 +57,7 @@ class FullSegmentSession(Session):
             min_tokens=1 if forced else 0,
             forced_count=forced,
         )
-        return SearchRequest(source, (), limits, bod=span.bod)
+        return SearchRequest(source, (), limits, bod=span.bod, number=span.begin)
 
     def take(self, hypotheses: Sequence[Hypothesis]) -> list[SentenceResult]:
         searched = self._out.popleft()
@@ -98,7 +99,8 @@ class _Repair:
         self._prefix = Prefix(source[span.begin : span.end])
 
     def request(self) -> SearchRequest:
-        return self._sequential.request(self._prefix, first=0, bod=self.span.bod)
+        request = self._sequential.request(self._prefix, first=0, bod=self.span.bod)
+        return replace(request, number=self.span.begin + self._prefix.next)
 
     def take(self, hypotheses: Sequence[Hypothesis]) -> int:
         """The sentence that is ready."""

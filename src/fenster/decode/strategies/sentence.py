@@ -31,7 +31,8 @@ class SentenceSession(Session):
     def _request(self, number: int) -> SearchRequest:
         sentence = self._source[number]
         limits = LengthConstraints((self._strategy.max_tokens(sentence),), min_tokens=1)
-        return SearchRequest([sentence], (), limits, bod=self._strategy.context.starts_with_bod(number, 0))
+        bod = self._strategy.context.starts_with_bod(number, 0)
+        return SearchRequest([sentence], (), limits, bod=bod, number=number)
 
     def take(self, hypotheses: Sequence[Hypothesis]) -> list[SentenceResult]:
         return [SentenceResult(self._out.popleft(), hypotheses)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from fenster.data.context import estimated_lengths
@@ -116,7 +116,8 @@ class SequentialSession(Session):
         strategy, number = self._strategy, self._prefix.next
         first = self._first(number)
         bod = strategy.context.starts_with_bod(first, number - first)
-        return [strategy.request(self._prefix, first=first, bod=bod, lookahead=strategy.config.lookahead)]
+        request = strategy.request(self._prefix, first=first, bod=bod, lookahead=strategy.config.lookahead)
+        return [replace(request, number=number - self._given)]
 
     def _first(self, number: int) -> int:
         """The first sentence of the context of sentence `number`."""

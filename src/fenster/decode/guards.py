@@ -1,0 +1,55 @@
+"""What is wrong with a translation, as far as its text shows. Each problem has a short name, which JSONL output and
+summaries use; PROBLEMS explains them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+PROBLEMS = {
+    "numbers": "figures differ from the source's",
+    "repetition": "words are repeated over and over",
+    "length": "much longer or shorter than the source",
+    "copy": "left as in the source",
+    "duplicate": "the same as the translation of a different sentence before it",
+    "limit": "reached the length limit and may be incomplete",
+    "language": "the source is in another language; copied if that is the target language",
+}
+
+_NUMBER = re.compile(r"\d+(?:[.,\u00a0\u202f]\d+)*")
+_WORD = re.compile(r"\w+")
+_LONG = 2.5  # times the words of the source, and _EXTRA
+_SHORT = 0.3
+_EXTRA = 8  # words: short sentences vary more
+_REPEATS = 4  # of one to four words in a row
+_REPETITION = re.compile(r"\b((?:[^\W\d]\w*\W+){1,4}?)\1{" + str(_REPEATS - 1) + r",}", re.IGNORECASE)
+_COPIED_WORDS = 4
+
+
+def problems(source: str, target: str) -> tuple[str, ...]:
+    """Names of what is wrong with the translation of a sentence; both without their protected spans."""
+    found = []
+    if missing_numbers(source, target):
+        found.append("numbers")
+    if repeats(target) and not repeats(source):
+        found.append("repetition")
+    here, there = len(_WORD.findall(source)), len(_WORD.findall(target))
+    if there > _LONG * here + _EXTRA or there < _SHORT * here - 2:
+        found.append("length")
+    if source == target and here >= _COPIED_WORDS and any(word.islower() for word in _WORD.findall(source)):
+        found.append("copy")
+    return tuple(found)
+
+
+def missing_numbers(source: str, target: str) -> bool:
+    """True if figures of the source are not in the target. Figures that only the target has may be words there."""
+    return bool(_numbers(source) - _numbers(target))
+
+
+def repeats(text: str) -> bool:
+    """True if one to four words are repeated over and over."""
+    return _REPETITION.search(text + " ") is not None
+
+
+def _numbers(text: str) -> Counter[str]:
+    return Counter(re.sub(r"\D", "", match) for match in _NUMBER.findall(text))

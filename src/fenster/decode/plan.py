@@ -1,0 +1,165 @@
+"""What becomes of a segment: parts that are copied, and pieces that the model translates.
+
+Nearly always a segment is one piece. Symbols that the model does not know are copied at its edges, protected spans
+and numbers become placeholders. If a model has no placeholders, the text between protected spans is translated piece
+by piece, and the spans are copied: less fluent, but nothing is corrupted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fenster.data.text import normalise
+from fenster.data.tokenizer import Ids, Tokenizer
+from fenster.decode.config import DecodeConfig
+from fenster.decode.passthrough import split_passthrough
+from fenster.errors import ConfigError
+from fenster.io.files import TextFiles
+from fenster.language import Register, languages, load_language
+from fenster.language.identify import LanguageCheck
+from fenster.language.protect import ProtectedSpan, ProtectedText, Protector, protected
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Text that the model translates as one sentence."""
+
+    text: ProtectedText
+    source: Ids
+    """As the model reads it, the symbol for the register first."""
+
+
+@dataclass(frozen=True)
+class SegmentPlan:
+    source: str
+    """The segment, its white space normalised."""
+    parts: tuple[str | Piece, ...]
+    """What is copied, and what is translated, in order."""
+    warnings: tuple[str, ...] = ()
+    """What looks wrong before it is translated."""
+
+    @property
+    def pieces(self) -> list[Piece]:
+        return [part for part in self.parts if isinstance(part, Piece)]
+
+    @property
+    def is_copied(self) -> bool:
+        return not self.pieces
+
+    def joined(self, translations: Sequence[str]) -> str:
+        """The translated segment."""
+        waiting = iter(translations)
+        return "".join(part if isinstance(part, str) else next(waiting) for part in self.parts)
+
+
+class Planner:
+    """Plans segments for one model, as the settings say."""
+
+    def __init__(self, tokenizer: Tokenizer, pair: tuple[str, str] | None, config: DecodeConfig) -> None:
+        self._tokenizer = tokenizer
+        known = pair is not None and set(pair) <= set(languages())
+        source, target = map(load_language, pair) if known and pair is not None else (None, None)
+        # Without placeholders a number would cut its sentence in two: it is left to the model.
+        numbers = config.numbers if tokenizer.placeholders else "model"
+        self.protector = Protector(
+            source,
+            target,
+            numbers=numbers,
+            patterns=[_pattern(text) for text in config.protect],
+            terms=_terms(config.do_not_translate),
+        )
+        self._enabled = config.protection
+        self._target = pair[1] if known and pair is not None else None
+        self._language = LanguageCheck(*pair) if known and pair is not None and not config.assume_language else None
+
+    def plan(self, text: str, register: Register | None = None) -> SegmentPlan:
+        text = normalise(text)
+        prefix, inner, suffix = split_passthrough(text, self._tokenizer.characters)
+        if not inner:
+            return SegmentPlan(text, (text,))
+        language = None if self._language is None else self._language.other(inner)
+        if language is not None and language == self._target:
+            return SegmentPlan(text, (text,), ("language",))
+        warnings = () if language is None else ("language",)
+        if not self._enabled:
+            piece = self._piece(ProtectedText((inner,), source=inner), register)
+            return SegmentPlan(text, tuple(part for part in (prefix, piece, suffix) if part), warnings)
+        spans = self.protector.spans(text)
+        first, last = _around(spans, len(prefix), len(text) - len(suffix))
+        inside = [one.shifted(-first) for one in spans if first <= one.span.start and one.span.end <= last]
+        parts = self._split(text[first:last], inside, register)
+        if all(isinstance(part, str) for part in parts):
+            return SegmentPlan(text, (text,))
+        return SegmentPlan(text, tuple(part for part in (text[:first], *parts, text[last:]) if part), warnings)
+
+    def _split(self, text: str, spans: Sequence[ProtectedSpan], register: Register | None) -> list[str | Piece]:
+        if not self._tokenizer.placeholders:
+            return self._between([(one.span.start, one.span.end) for one in spans], text, register)
+        pieces = protected(text, spans)
+        if not any(_has_letters(piece.visible) for piece in pieces):
+            return [text]
+        parts: list[str | Piece] = []
+        for piece in pieces:
+            before, inner, after = piece.stripped()
+            middle = self._piece(inner, register) if _has_letters(inner.visible) else inner.restore(inner.parts)
+            parts += [before, middle, after]
+        return [part for part in parts if part]
+
+    def _between(self, spans: Sequence[tuple[int, int]], text: str, register: Register | None) -> list[str | Piece]:
+        parts: list[str | Piece] = []
+        at = 0
+        for start, end in [*spans, (len(text), len(text))]:
+            piece = text[at:start]
+            inner = piece.strip(" ")
+            if _has_letters(inner):
+                before, after = piece[: len(piece) - len(piece.lstrip(" "))], piece[len(piece.rstrip(" ")) :]
+                parts += [before, self._piece(ProtectedText((inner,), source=inner), register), after]
+            else:
+                parts.append(piece)
+            parts.append(text[start:end])
+            at = end
+        return [part for part in parts if part]
+
+    def _piece(self, text: ProtectedText, register: Register | None) -> Piece:
+        return Piece(text, self.encode(text, register))
+
+    def encode(self, text: ProtectedText, register: Register | None = None) -> Ids:
+        """The ids that the model reads."""
+        if len(text.parts) == 1 and isinstance(text.parts[0], str):
+            ids = self._tokenizer.encode_each([text.parts[0]])[0]
+        else:
+            ids = self._tokenizer.encode_marked(text.parts)
+        symbol = None if register is None else self._tokenizer.registers.get(register)
+        return ids if symbol is None else np.concatenate([np.array([symbol], dtype=ids.dtype), ids])
+
+
+def _around(spans: Sequence[ProtectedSpan], first: int, last: int) -> tuple[int, int]:
+    """What the model reads of a text, so that no span is cut: it begins and ends where a span does, if need be."""
+    for one in spans:
+        first = one.span.start if one.span.start < first < one.span.end else first
+        last = one.span.end if one.span.start < last < one.span.end else last
+    return first, last
+
+
+def _has_letters(text: str) -> bool:
+    return any(character.isalpha() for character in text)
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise ConfigError(
+            f"--protect {text!r} is not a regular expression ({error})", expected="one such as 'ACME-[0-9]+'"
+        ) from None
+
+
+def _terms(path: Path | None) -> list[str]:
+    """One term per line; blank lines and lines that begin with # do not count."""
+    lines = [] if path is None else [normalise(line) for _, line in TextFiles().lines(path)]
+    return [line for line in lines if line and not line.startswith("#")]

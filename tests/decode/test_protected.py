@@ -1,0 +1,178 @@
+"""Protected text through a whole translator: random weights, so that nothing but the constraints keeps it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from fenster.data.corpora.synthetic import generate
+from fenster.data.dataset import PreparedData
+from fenster.data.tokenizer import Tokenizer, TokenizerConfig, learn
+from fenster.decode.config import DecodeConfig
+from fenster.decode.plan import Planner
+from fenster.decode.search import ControlSymbols, LengthConstraints, Searcher, SearchRequest
+from fenster.decode.strategies import STRATEGIES
+from fenster.decode.translator import Translator
+from fenster.document import Document, Segment
+from fenster.errors import ConfigError, InputError
+from fenster.language.protect import Placeholder
+from fenster.model.config import ModelConfig
+from fenster.model.model_folder import LoadedModel
+from fenster.model.transformer import Transformer
+from tests.helpers.models import make_loaded
+
+SENTENCES = [text for d in generate(60, seed=1) for side in (d.pair.source, d.pair.target) for text in side.texts]
+ADDRESS, PRICE = "anna.mueller@example.com", "€1,200.50"
+TEXTS = [
+    f"Here is the lamp of {ADDRESS}, for {PRICE}.",
+    "* * *",
+    "It is very old and 50% off.",
+    f"See {ADDRESS}",
+    ADDRESS,
+    "At 9:30 pm she came with {name}, %s and `x = 1`.",
+]
+
+
+@pytest.fixture(scope="module")
+def symbols() -> Tokenizer:
+    return learn(SENTENCES, TokenizerConfig(vocab_size=500, symbols=True))
+
+
+def loaded(toy: PreparedData, symbols: Tokenizer, kind: str = "window") -> LoadedModel:
+    plain = make_loaded(toy, kind)
+    description = plain.description.model_copy(update={"vocab_size": len(symbols), "languages": ("en", "de")})
+    torch.manual_seed(3)
+    model = Transformer(description.model, len(symbols), 0.95).double().eval()
+    return replace(plain, model=model, tokenizer=symbols, description=description)
+
+
+def translator(model: LoadedModel, **changes: Any) -> Translator:
+    usual = {"beam": 2, "length_ratio": 1.0, "length_extra": 4, "guards": False}
+    return Translator(model, DecodeConfig(**(usual | changes)))
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("kind", ["window", "concat-2"])
+def test_every_span_comes_out_once(toy: PreparedData, symbols: Tokenizer, strategy: str, kind: str) -> None:
+    texts = translator(loaded(toy, symbols, kind), strategy=strategy).translate(TEXTS).texts
+    assert len(texts) == len(TEXTS)
+    for number, spans in {
+        0: [ADDRESS, "1.200,50 €"],
+        2: ["50 %"],
+        3: [ADDRESS],
+        5: ["21:30", "{name}", "%s", "`x = 1`"],
+    }.items():
+        assert all(texts[number].count(span) == 1 for span in spans), texts[number]
+    assert texts[1] == "* * *" and texts[4] == ADDRESS, "what has no words is copied"
+
+
+@pytest.mark.parametrize("guards", [True, False])
+def test_more_spans_than_placeholders(toy: PreparedData, symbols: Tokenizer, guards: bool) -> None:
+    spans = [f"user{n}@example.com" for n in range(50)]
+    text = "Write to " + ", or to ".join(spans) + " today."
+    (result,) = translator(loaded(toy, symbols), guards=guards).translate([text]).texts
+    assert all(result.count(span) == 1 for span in spans)
+
+
+def test_a_model_without_placeholders_translates_what_is_between(toy: PreparedData) -> None:
+    way = translator(make_loaded(toy, "window"))
+    plan = way.planner.plan(f"See {ADDRESS}, or `x`.")
+    assert [part if isinstance(part, str) else part.text.source for part in plan.parts] == [
+        "See", " ", ADDRESS, ", or", " ", "`x`", ".",
+    ]  # fmt: skip
+    for text, result in zip(TEXTS, way.translate(TEXTS).texts, strict=True):
+        for span in (ADDRESS, "`x = 1`", "{name}", "%s"):
+            assert result.count(span) == text.count(span)
+
+
+def test_protection_can_be_turned_off(toy: PreparedData, symbols: Tokenizer) -> None:
+    plan = translator(loaded(toy, symbols), protection=False).planner.plan(TEXTS[0])
+    assert [piece.text.parts for piece in plan.pieces] == [(TEXTS[0],)]
+
+
+def test_own_patterns_and_terms(toy: PreparedData, symbols: Tokenizer, tmp_path: Path) -> None:
+    terms = tmp_path / "terms.txt"
+    terms.write_text("# names\nblue lamp\n\n", encoding="utf-8")
+    way = translator(loaded(toy, symbols), protect=(r"Mr \w+",), do_not_translate=terms)
+    (text,) = way.translate(["Mr Smith has a blue lamp there."]).texts
+    assert text.count("Mr Smith") == 1 and text.count("blue lamp") == 1
+    with pytest.raises(ConfigError, match="is not a regular expression"):
+        translator(loaded(toy, symbols), protect=("(",))
+
+
+def test_registers(toy: PreparedData, symbols: Tokenizer) -> None:
+    model = loaded(toy, symbols)
+    first = [int(piece.source[0]) for piece in translator(model).planner.plan("You came.", "formal").pieces]
+    assert first == [symbols.registers["formal"]]
+    texts = ["Are you tired?", "Can you see?"]
+    plain, formal = (translator(model, register=register).translate(texts) for register in ("auto", "formal"))
+    assert plain.segments[0].score != formal.segments[0].score
+    assert translator(model).translate(texts, register="formal").segments[0].ids == formal.segments[0].ids
+    mixed = Document("", (Segment(texts[0], register="formal"), Segment(texts[1], register="informal")))
+    assert translator(model).translate(mixed).segments[0].ids == formal.segments[0].ids
+    with pytest.raises(InputError, match="unknown register 'rude'"):
+        translator(model).translate(Document("", (Segment("You!", register="rude"),)))
+    with pytest.raises(ConfigError, match="cannot be told a register"):
+        translator(make_loaded(toy, "window"), register="formal")
+
+
+def test_interrupted_documents_continue_with_their_placeholders(toy: PreparedData, symbols: Tokenizer) -> None:
+    way = translator(loaded(toy, symbols))
+    whole = way.translate(TEXTS).segments
+    for done in range(len(TEXTS)):
+        rest = list(way.stream(TEXTS, done=whole[:done]))
+        assert [one.text for one in rest] == [one.text for one in whole[done:]]
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_constraints_hold_whatever_the_length_limit(beam: int) -> None:
+    """Placeholders come even if the limit is too short for them, each in its own sentence, and no others do."""
+    torch.manual_seed(0)
+    model = Transformer(ModelConfig(encoder_layers=1, decoder_layers=1, d_model=32, ffn=64, heads=2), 80).eval()
+    searcher = Searcher(model, DecodeConfig(beam=beam), ControlSymbols(20, range(6, 16)))
+    one, two, three = np.array([7, 30, 9, 15]), np.array([8, 30]), np.array([40, 41])
+    limits = LengthConstraints
+    requests = [
+        SearchRequest([one, two, three], (), limits((6, 3, 3))),
+        SearchRequest([two, one], [np.array([33])], limits((1,), min_tokens=1, stop_at_separator=True)),
+        SearchRequest([three], (), limits((6,), min_tokens=1)),
+    ]
+    wanted = [[{7, 9, 15}, {8}, set()], [{7, 9, 15}], [set()]]
+    for hypotheses, sentences in zip(searcher.search(requests), wanted, strict=True):
+        for hypothesis in hypotheses:
+            parts: list[list[int]] = [[]]
+            for id in hypothesis.ids:
+                if id in (3, 4):
+                    parts.append([])
+                elif id < 20:
+                    parts[-1].append(id)
+            assert [set(part) for part in parts[:-1]] == sentences
+            assert all(len(part) == len(set(part)) for part in parts)
+
+
+def test_figures_are_protected_in_the_second_try(toy: PreparedData, symbols: Tokenizer) -> None:
+    """Random weights lose every figure: the second try keeps them."""
+    way = translator(loaded(toy, symbols), guards=True, length_ratio=2.0)
+    for segment in way.translate(["He has 3 dogs, 12 cats and 457 fish.", "It is 1.5 and 7."]).segments:
+        for number in ("3", "12", "457") if "dogs" in segment.source else ("1,5", "7"):
+            assert number in segment.text or "numbers" in segment.warnings
+        assert not {id for id in segment.ids if id < symbols.n_symbols} - set(symbols.placeholders.values())
+
+
+def test_german_is_copied_with_a_warning(toy: PreparedData, symbols: Tokenizer) -> None:
+    text = "Das ist schon Deutsch."
+    (segment,) = translator(loaded(toy, symbols)).translate([text]).segments
+    assert segment.text == text and segment.warnings == ("language",)
+    (other,) = translator(loaded(toy, symbols), assume_language=True).translate([text]).segments
+    assert "language" not in other.warnings and other.ids
+
+
+def test_planner_without_languages_protects_spans_only(symbols: Tokenizer) -> None:
+    planner = Planner(symbols, None, DecodeConfig())
+    (piece,) = planner.plan(f"It costs 1.5 for {ADDRESS}").pieces
+    assert [part for part in piece.text.parts if isinstance(part, Placeholder)] == [Placeholder("x", 0)]
