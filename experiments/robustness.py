@@ -32,6 +32,8 @@ from fenster.language.numbers import NumberConverter
 from fenster.language.protect import Protector
 from fenster.model.model_folder import DEFAULT_MODEL
 
+Segment = tuple[str, list[str], list[tuple[str, ...]]]
+"""A text, its spans, and the acceptable forms of each of its numbers."""
 DATA = Path(os.environ.get("FENSTER_DATA", "data/raw"))
 NAMES = ["anna.mueller", "j_smith", "support", "o'neil", "x+y", "kim-lee"]
 HOSTS = ["example.com", "mail.acme.co.uk", "tu-berlin.de", "a-b.io"]
@@ -61,10 +63,10 @@ AMOUNTS = [
 TIMES = ["The train leaves at {}.", "Let us meet at {} in front of the station."]
 
 
-def generated(count: int) -> list[tuple[str, list[str], list[tuple[str, ...]]]]:
+def generated(count: int) -> list[Segment]:
     """(segment, spans, acceptable forms of each number)"""
     rng = random.Random(5)
-    made = []
+    made: list[Segment] = []
     for _ in range(count):
         kind = rng.choice([*SPANS, "email", "url", "iban", "telephone", "number", "number", "number", "time"])
         if kind == "number":
@@ -116,10 +118,10 @@ def alone(text: str, output: str) -> int:
     return len(re.findall(rf"(?<![\d.,−-]){re.escape(text)}(?!\d)(?![.,]\d)", output))
 
 
-def survival(translator: Translator, made: list[tuple[str, list[str], list[tuple[str, ...]]]]) -> dict[str, Any]:
+def survival(translator: Translator, made: list[Segment]) -> dict[str, Any]:
     outputs = [result.texts[0] for result in translator.translate_all([text for text, _, _ in made])]
     spans = numbers = spans_kept = numbers_kept = 0
-    lost = []
+    lost: list[dict[str, str]] = []
     for (text, wanted, figures), output in zip(made, outputs, strict=True):
         kept = [output.count(one) == 1 for one in wanted]
         right = [any(alone(form, output) == 1 for form in forms) for forms in figures]
@@ -130,7 +132,7 @@ def survival(translator: Translator, made: list[tuple[str, list[str], list[tuple
     return {"spans": spans, "spans_kept": spans_kept, "numbers": numbers, "numbers_kept": numbers_kept, "lost": lost}
 
 
-def real(count: int) -> list[tuple[str, list[str], list[tuple[str, ...]]]]:
+def real(count: int) -> list[Segment]:
     """Lines of development sets with spans or figures; figures without a notation of their own as they stand."""
     languages = load_language("en"), load_language("de")
     spans, numbers = Protector(*languages, numbers="model"), NumberConverter(*languages)

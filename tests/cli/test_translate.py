@@ -446,3 +446,68 @@ def test_output_goes_to_its_file_although_a_terminal_shows_progress(model: Path,
     os.close(stderr)
     os.close(terminal)
     assert len((tmp_path / "out.txt").read_text().splitlines()) == len(TEXT.splitlines())
+
+
+LAYOUT = (
+    "# A heading\n\n  - Here is the lamp.\n1. It is very old.   Nobody\tneeds it.\n"
+    "> Hi, Anna.\n    The end.  \n* * *\n\t\n"
+)
+
+
+def test_layout_and_line_ends_are_kept(model: Path, tmp_path: Path) -> None:
+    source, out = tmp_path / "text.txt", tmp_path / "out.txt"
+    for end in ("\n", "\r\n"):
+        source.write_bytes(LAYOUT.replace("\n", end).encode())
+        call("translate", source, "-m", model, "-o", out)
+        written = out.read_bytes().decode()
+        assert written.count(end) == LAYOUT.count("\n") and ("\r" in written) == (end == "\r\n")
+        lines = written.replace("\r\n", "\n").split("\n")
+        for line, start in zip(lines, ("# ", "", "  - ", "1. ", "> ", "    ", "* * *", "\t"), strict=False):
+            assert line.startswith(start)
+        assert "   " in lines[3] and lines[3].count("\t") == 1 and lines[5].endswith("  ")
+        assert lines[6] == "* * *" and lines[7] == "\t"
+
+
+def test_jsonl_in(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "in.jsonl"
+    records = [
+        {"source": "Hi, Anna.", "document": "a", "id": "1"},
+        {"source": "It is old.", "document": "b", "register": "auto"},
+    ]
+    source.write_text("".join(json.dumps(record) + "\n" for record in records))
+    call("translate", source, "-m", model)
+    shown = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    for record, given in zip(shown, records, strict=True):
+        assert given.items() <= record.items() and record["target"] and isinstance(record["warnings"], list)
+    for bad, message in (
+        ("{", "not JSON"),
+        ("[]", "has no text under `source`"),
+        ('{"source": "a", "register": "rude"}', "unknown register 'rude'"),
+    ):
+        source.write_text(bad + "\n")
+        with pytest.raises(SystemExit) as told:
+            call("translate", source, "-m", model)
+        assert told.value.code == 2
+        assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_strict_tells_of_warnings(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, out = tmp_path / "text.txt", tmp_path / "out.txt"
+    source.write_text("* * *\n")
+    call("translate", source, "-m", model, "-o", out, "--strict")
+    source.write_text(TEXT)
+    with pytest.raises(SystemExit) as told:
+        call("translate", source, "-m", model, "-o", out, "--strict")
+    assert told.value.code == 3 and len(out.read_text().splitlines()) == len(TEXT.splitlines())
+    assert "segment(s) to check, reached the length limit" in capsys.readouterr().err
+
+
+def test_absurd_beams_are_refused_before_memory_is_taken(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "text.txt"
+    source.write_text(TEXT)
+    with pytest.raises(SystemExit) as told:
+        main(["translate", str(source), "-m", str(model), "--beam", "1000000000"])
+    assert told.value.code == 2
+    assert "one search with beam 1,000,000,000 takes about" in " ".join(capsys.readouterr().err.split())

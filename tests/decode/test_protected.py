@@ -101,8 +101,10 @@ def test_own_patterns_and_terms(toy: PreparedData, symbols: Tokenizer, tmp_path:
     way = translator(loaded(toy, symbols), protect=(r"Mr \w+",), do_not_translate=terms)
     (text,) = way.translate(["Mr Smith has a blue lamp there."]).texts
     assert text.count("Mr Smith") == 1 and text.count("blue lamp") == 1
-    with pytest.raises(ConfigError, match="is not a regular expression"):
-        translator(loaded(toy, symbols), protect=("(",))
+    with pytest.raises(ValueError, match="is not a regular expression"):
+        DecodeConfig(protect=("(",))
+    with pytest.raises(ValueError, match="does not exist"):
+        DecodeConfig(do_not_translate=tmp_path / "none")
 
 
 def test_registers(toy: PreparedData, symbols: Tokenizer) -> None:

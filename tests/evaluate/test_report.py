@@ -158,9 +158,15 @@ def test_systems_of_one_name_are_told_apart_by_their_settings(tmp_path: Path) ->
     made = {table.title: table for table in tables(collect([tmp_path]))}
     names = {row[0]: row[2] for row in made["Table 4: windows, ep"].rows}
     assert names == {"window (alignment one-to-one)": "one-to-one", "window (alignment sent-align)": "sent-align"}
-    result(WINDOW | {"strategy": "sequential"}, [1, 2]).write(tmp_path / "again.json")
-    with pytest.raises(InputError, match="the same system on the same test set"):
-        collect([tmp_path])
+    (tmp_path / "later").mkdir()
+    result(WINDOW | {"strategy": "sequential", "alignment": "one-to-one"}, [1, 2]).write(
+        tmp_path / "later" / "1.json"
+    )
+    assert {one.result.system.name for one in collect([tmp_path]).results} == {
+        "window (alignment sent-align)",
+        "window (alignment one-to-one) [1]",
+        "window (alignment one-to-one) [later]",
+    }
 
 
 def test_the_paper_has_no_figures_for_what_it_did_not_do(tmp_path: Path) -> None:
@@ -173,16 +179,22 @@ def test_the_paper_has_no_figures_for_what_it_did_not_do(tmp_path: Path) -> None
     assert aligned[-2:] == ("31.9", "49.8")
 
 
-def test_test_sets_of_one_name_are_refused(tmp_path: Path) -> None:
+def test_test_sets_of_one_name_are_told_apart(tmp_path: Path) -> None:
     for number, segments in enumerate((10, 20)):
         result(SENTENCE | {"name": f"s{number}"}, [1, 2], segments=segments).write(tmp_path / f"{number}.json")
-    with pytest.raises(InputError, match="a test set called 'ep' of 20 segments"):
-        collect([tmp_path])
+    assert sorted(collect([tmp_path]).tests()) == ["ep (10 segments)", "ep (20 segments)"]
+    (tmp_path / "bench.json").write_text('{"beam": 4}')
+    assert [path.name for path in collect([tmp_path]).skipped] == ["bench.json"]
 
 
 def test_what_is_no_result_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no result in this folder"):
         collect([tmp_path])
     (tmp_path / "other.json").write_text('{"a": 1}')
+    with pytest.raises(InputError, match="no result in this folder"):
+        collect([tmp_path])
     with pytest.raises(InputError, match=r"other\.json: not a result"):
+        collect([tmp_path / "other.json"])
+    (tmp_path / "damaged.json").write_text('{"kind": "translation", "a": 1}')
+    with pytest.raises(InputError, match=r"damaged\.json: not a result"):
         collect([tmp_path])

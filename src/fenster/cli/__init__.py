@@ -7,6 +7,7 @@ from.
 from __future__ import annotations
 
 import io
+import os
 import signal
 import sys
 import traceback
@@ -87,7 +88,8 @@ def _run(tokens: list[str], debug: bool) -> None:
     def fail(message: str) -> None:
         if debug:
             traceback.print_exc()
-        errors.print(f"[bold red]error:[/] {escape(message)}")
+        if os.environ.get("LOCAL_RANK", "0") == "0":  # torchrun starts several processes, which all fail alike
+            errors.print(f"[bold red]error:[/] {escape(message)}")
         sys.exit(2)
 
     try:

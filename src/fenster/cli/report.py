@@ -58,6 +58,9 @@ def report(
             "the page is HTML; Markdown is written beside it", path=output, fix="choose a name that ends in .html"
         )
     collection = collect(results)
+    if collection.skipped:
+        some = collection.skipped[0]
+        say(f"{len(collection.skipped)} JSON file(s) are not results and are left out: {some} …")
     read = [path for placed in collection.results for names in placed.result.files for path in placed.files(names)]
     for written in (output, output.with_suffix(".md")):
         check_not_input(written, read)

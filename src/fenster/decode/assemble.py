@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from fenster.data.text import SPACES
 from fenster.data.tokenizer import SEP_ID, Tokenizer
-from fenster.decode.guards import problems
+from fenster.decode.guards import Checker
 from fenster.decode.plan import SegmentPlan
 from fenster.decode.result import Translated
 from fenster.decode.search import Hypothesis
-from fenster.decode.second_try import visible
 from fenster.decode.strategies import SentenceResult
 from fenster.decode.strategies.base import without_symbols
 
@@ -18,8 +17,8 @@ _DUPLICATE_WORDS = 6  # shorter translations may well occur twice
 
 
 class Assembler:
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self._tokenizer = tokenizer
+    def __init__(self, tokenizer: Tokenizer, checker: Checker) -> None:
+        self._tokenizer, self._checker = tokenizer, checker
 
     def translated(
         self, plan: SegmentPlan, results: Sequence[SentenceResult], seconds: float, seen: Mapping[str, str]
@@ -54,7 +53,7 @@ class Assembler:
             parts = self._tokenizer.decode_marked(without_symbols(hypothesis))
             # Bytes may spell line breaks, which no segment may hold.
             cleaned = [SPACES.sub(" ", part) if isinstance(part, str) else part for part in parts]
-            pieces.append(piece.text.restore(cleaned).strip(" "))
+            pieces.append(piece.with_figures(piece.text.restore(cleaned).strip(" ")))
         return plan.joined(pieces)
 
     def _warnings(
@@ -62,7 +61,7 @@ class Assembler:
     ) -> tuple[str, ...]:
         found: dict[str, None] = dict.fromkeys(plan.warnings)
         for piece, hypothesis in zip(plan.pieces, best, strict=True):
-            found |= dict.fromkeys(problems(piece.text.visible, visible(self._tokenizer, hypothesis)))
+            found |= dict.fromkeys(self._checker.problems(piece, hypothesis))
             if hypothesis.capped:
                 found["limit"] = None
         if (

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from fenster.config import Config
 
@@ -61,3 +62,20 @@ class DecodeConfig(Config):
     """Do not check that the text is in the model's source language."""
     batch_size: int = Field(default=32, ge=1)
     """Searches at once, over documents."""
+
+    @field_validator("protect")
+    @classmethod
+    def _patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        for pattern in patterns:
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(f"{pattern!r} is not a regular expression ({error}); one is ACME-[0-9]+") from None
+        return patterns
+
+    @field_validator("do_not_translate")
+    @classmethod
+    def _exists(cls, path: Path | None) -> Path | None:
+        if path is not None and not path.is_file():
+            raise ValueError(f"{path} does not exist; expected a file of terms, one per line")
+        return path

@@ -6,12 +6,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from fenster.data.tokenizer import Tokenizer
+from fenster.decode.plan import Piece
+from fenster.decode.search import Hypothesis
+from fenster.decode.strategies.base import without_symbols
+from fenster.language import REGISTERS, Register
+from fenster.language.register import RegisterCounter
+
 PROBLEMS = {
     "numbers": "figures differ from the source's",
     "repetition": "words are repeated over and over",
     "length": "much longer or shorter than the source",
     "copy": "left as in the source",
     "duplicate": "the same as the translation of a different sentence before it",
+    "register": "addresses people in another register than was asked for",
     "limit": "reached the length limit and may be incomplete",
     "language": "the source is in another language; copied if that is the target language",
 }
@@ -24,6 +32,26 @@ _EXTRA = 8  # words: short sentences vary more
 _REPEATS = 4  # of one to four words in a row
 _REPETITION = re.compile(r"\b((?:[^\W\d]\w*\W+){1,4}?)\1{" + str(_REPEATS - 1) + r",}", re.IGNORECASE)
 _COPIED_WORDS = 4
+
+
+class Checker:
+    """Checks hypotheses; without a `counter` registers are not checked."""
+
+    def __init__(self, tokenizer: Tokenizer, counter: RegisterCounter | None) -> None:
+        self._tokenizer, self._counter = tokenizer, counter
+
+    def problems(self, piece: Piece, hypothesis: Hypothesis) -> tuple[str, ...]:
+        parts = self._tokenizer.decode_marked(without_symbols(hypothesis))
+        visible = "".join(part if isinstance(part, str) else " " for part in parts)
+        found = problems(piece.text.visible, visible)
+        if self._counter is not None and piece.register is not None:
+            wrong = self._counter.counts(piece.text.visible, visible)[other_register(piece.register)]
+            found += ("register",) * bool(wrong)
+        return found
+
+
+def other_register(register: Register) -> Register:
+    return next(one for one in REGISTERS if one != register)
 
 
 def problems(source: str, target: str) -> tuple[str, ...]:

@@ -18,11 +18,12 @@ from fenster.data.text import normalise
 from fenster.data.tokenizer import Ids, Tokenizer
 from fenster.decode.config import DecodeConfig
 from fenster.decode.passthrough import split_passthrough
-from fenster.errors import ConfigError
 from fenster.io.files import TextFiles
 from fenster.language import Register, languages, load_language
 from fenster.language.identify import LanguageCheck
+from fenster.language.numbers import NumberConverter
 from fenster.language.protect import ProtectedSpan, ProtectedText, Protector, protected
+from fenster.language.register import RegisterCounter
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,20 @@ class Piece:
     text: ProtectedText
     source: Ids
     """As the model reads it, the symbol for the register first."""
+    register: Register | None = None
+    """How it should address people."""
+    figures: tuple[tuple[str, str], ...] = ()
+    """Figures that are not placeholders, and how the target language writes them."""
+
+    def with_figures(self, translation: str) -> str:
+        """A translation in which figures that the model copied are written as in the target language."""
+        for ours, theirs in self.figures:
+            copied = re.compile(rf"(?<![\w.,]){re.escape(ours)}(?!\w)(?![.,]\d)")
+            places = [match.span() for match in copied.finditer(translation)]
+            if theirs not in translation and len(places) == 1:
+                start, end = places[0]
+                translation = translation[:start] + theirs + translation[end:]
+        return translation
 
 
 @dataclass(frozen=True)
@@ -64,13 +79,17 @@ class Planner:
         self._tokenizer = tokenizer
         known = pair is not None and set(pair) <= set(languages())
         source, target = map(load_language, pair) if known and pair is not None else (None, None)
-        # Without placeholders a number would cut its sentence in two: it is left to the model.
+        # Without placeholders a number would cut its sentence in two: it is left to the model, and what the model
+        # copied is written anew.
         numbers = config.numbers if tokenizer.placeholders else "model"
+        rewritten = config.numbers == "convert" and not tokenizer.placeholders
+        self._converter = NumberConverter(source, target) if rewritten and source and target else None
+        self.counter = None if source is None or target is None else RegisterCounter(source, target)
         self.protector = Protector(
             source,
             target,
             numbers=numbers,
-            patterns=[_pattern(text) for text in config.protect],
+            patterns=map(re.compile, config.protect),
             terms=_terms(config.do_not_translate),
         )
         self._enabled = config.protection
@@ -126,7 +145,10 @@ class Planner:
         return [part for part in parts if part]
 
     def _piece(self, text: ProtectedText, register: Register | None) -> Piece:
-        return Piece(text, self.encode(text, register))
+        figures = [] if self._converter is None else self._converter.find(text.source)
+        written = ((text.source[span.start : span.end], forms[0]) for span, forms in figures)
+        differing = tuple((ours, theirs) for ours, theirs in written if ours != theirs)
+        return Piece(text, self.encode(text, register), register, differing)
 
     def encode(self, text: ProtectedText, register: Register | None = None) -> Ids:
         """The ids that the model reads."""
@@ -148,15 +170,6 @@ def _around(spans: Sequence[ProtectedSpan], first: int, last: int) -> tuple[int,
 
 def _has_letters(text: str) -> bool:
     return any(character.isalpha() for character in text)
-
-
-def _pattern(text: str) -> re.Pattern[str]:
-    try:
-        return re.compile(text)
-    except re.error as error:
-        raise ConfigError(
-            f"--protect {text!r} is not a regular expression ({error})", expected="one such as 'ACME-[0-9]+'"
-        ) from None
 
 
 def _terms(path: Path | None) -> list[str]:

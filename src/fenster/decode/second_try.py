@@ -1,29 +1,28 @@
-"""Searches whose result looks wrong, once more: another hypothesis of the same search, or a search without context in
-which every figure is protected."""
+"""Searches whose result looks wrong, once more: another hypothesis of the same search, a search without context in
+which every figure is protected, or one in which the words of the wrong register are banned."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from fenster.data.tokenizer import Tokenizer
-from fenster.decode.guards import problems
+from fenster.decode.guards import Checker, other_register
 from fenster.decode.plan import Piece, Planner
 from fenster.decode.search import Hypothesis, LengthConstraints, Searcher, SearchRequest
 from fenster.decode.strategies import Strategy
 from fenster.decode.strategies.base import without_symbols
+from fenster.language import REGISTERS, Register
 from fenster.language.protect import Placeholder, ProtectedText, protected
 
 
-def visible(tokenizer: Tokenizer, hypothesis: Hypothesis) -> str:
-    """The text of a hypothesis without its protected spans."""
-    parts = tokenizer.decode_marked(without_symbols(hypothesis))
-    return "".join(part if isinstance(part, str) else " " for part in parts)
-
-
 class SecondTry:
-    def __init__(self, searcher: Searcher, planner: Planner, tokenizer: Tokenizer, strategy: Strategy) -> None:
+    def __init__(
+        self, searcher: Searcher, planner: Planner, tokenizer: Tokenizer, strategy: Strategy, checker: Checker
+    ) -> None:
         self._searcher, self._planner, self._tokenizer, self._strategy = searcher, planner, tokenizer, strategy
+        self._checker = checker
 
     def improved(
         self,
@@ -33,29 +32,44 @@ class SecondTry:
     ) -> list[list[Hypothesis]]:
         """The results with a better hypothesis first, where the best looked wrong and a better one exists. Requests
         without a piece (of several sentences) stay as they are."""
-        wrong: list[tuple[int, Piece]] = []
+        tries: list[tuple[int, Piece, ProtectedText, SearchRequest]] = []
         for number, piece in enumerate(pieces):
-            if piece is None or not self._problems(piece, results[number][0]):
+            problems = () if piece is None else self._checker.problems(piece, results[number][0])
+            if piece is None or not problems:
                 continue
-            sound = next((one for one in results[number] if not self._problems(piece, one)), None)
+            sound = next((one for one in results[number] if not self._checker.problems(piece, one)), None)
             if sound is None:
-                wrong.append((number, piece))
+                tries.append((number, piece, *self._request(requests[number], piece, problems)))
             else:
                 results[number] = [sound, *(one for one in results[number] if one is not sound)]
-        protected_pieces = [self._with_figures(piece) for _, piece in wrong]
-        tries = [
-            self._alone(requests[number], text) for (number, _), text in zip(wrong, protected_pieces, strict=True)
-        ]
-        found = self._searcher.search(tries) if tries else []
-        for (number, piece), text, hypotheses in zip(wrong, protected_pieces, found, strict=True):
+        found = self._searcher.search([request for *_, request in tries]) if tries else []
+        for (number, piece, text, _), hypotheses in zip(tries, found, strict=True):
             written = [self._written(one, piece.text, text) for one in hypotheses]
-            sound = next((one for one in written if not self._problems(piece, one)), None)
+            sound = next((one for one in written if not self._checker.problems(piece, one)), None)
             if sound is not None:
                 results[number] = [sound, *results[number]]
         return results
 
-    def _problems(self, piece: Piece, hypothesis: Hypothesis) -> tuple[str, ...]:
-        return problems(piece.text.visible, visible(self._tokenizer, hypothesis))
+    def _request(
+        self, request: SearchRequest, piece: Piece, problems: Sequence[str]
+    ) -> tuple[ProtectedText, SearchRequest]:
+        """The second search, and the text that it translates. The other register's words are banned if that was the
+        problem; for any other the context is left out."""
+        banned = self._words_of[other_register(piece.register)] if "register" in problems and piece.register else ()
+        if set(problems) == {"register"}:
+            return piece.text, replace(request, banned=banned)
+        text = self._with_figures(piece)
+        return text, replace(self._alone(text, piece.register), banned=banned)
+
+    @cached_property
+    def _words_of(self) -> dict[Register, tuple[int, ...]]:
+        """The pieces that are forms of address, by register."""
+        counter = self._planner.counter
+        assert counter is not None
+        pieces = self._tokenizer.pieces(range(len(self._tokenizer)))
+        words = {id: piece[1:] for id, piece in enumerate(pieces) if piece[:1] == "\u2581" and piece[1:].isalpha()}
+        counts = {id: counter.counts("", f"x {word} x") for id, word in words.items()}
+        return {register: tuple(id for id, one in counts.items() if one[register]) for register in REGISTERS}
 
     def _with_figures(self, piece: Piece) -> ProtectedText:
         """A piece in which further figures are placeholders too, as far as there are enough of them."""
@@ -64,11 +78,9 @@ class SecondTry:
         more = protected(source, sorted([*spans, *self._planner.protector.digits(source, spans)]))
         return more[0] if len(more) == 1 and self._tokenizer.placeholders else piece.text
 
-    def _alone(self, request: SearchRequest, text: ProtectedText) -> SearchRequest:
+    def _alone(self, text: ProtectedText, register: Register | None) -> SearchRequest:
         """The search for one sentence without its context."""
-        source = request.to_come[0]
-        registers = {id: register for register, id in self._tokenizer.registers.items()}
-        ids = self._planner.encode(text, registers.get(int(source[0])))
+        ids = self._planner.encode(text, register)
         limits = LengthConstraints((self._strategy.max_tokens(ids),), min_tokens=1, stop_at_separator=True)
         return SearchRequest([ids], (), limits, bod=self._strategy.context.starts_with_bod(0, 0))
 

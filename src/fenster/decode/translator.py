@@ -15,6 +15,7 @@ from fenster.data.tokenizer import SEP_ID, Ids
 from fenster.decode.assemble import Assembler
 from fenster.decode.config import DecodeConfig
 from fenster.decode.document_state import DocumentState
+from fenster.decode.guards import Checker
 from fenster.decode.passthrough import split_passthrough
 from fenster.decode.plan import Planner, SegmentPlan
 from fenster.decode.result import Translated, Translation
@@ -51,8 +52,9 @@ class Translator:
         self.strategy = make_strategy(loaded, self.config)
         self._searcher = Searcher(self.model, self.config, ControlSymbols.of(self.tokenizer))
         self.planner = Planner(self.tokenizer, loaded.description.languages, self.config)
-        self._assembler = Assembler(self.tokenizer)
-        self._second_try = SecondTry(self._searcher, self.planner, self.tokenizer, self.strategy)
+        checker = Checker(self.tokenizer, self.planner.counter)
+        self._assembler = Assembler(self.tokenizer, checker)
+        self._second_try = SecondTry(self._searcher, self.planner, self.tokenizer, self.strategy, checker)
         if self.config.register != "auto":
             self._check_register(self.config.register)
 

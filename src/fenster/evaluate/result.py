@@ -7,7 +7,9 @@ without their translations. Undefined scores are null.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -112,6 +114,12 @@ class Result(Config):
                 path=path,
                 expected="what `fenster evaluate`, `contrapro`, `items`, `distance` or `attention` wrote",
             ) from None
+
+
+def is_result(path: Path) -> bool:
+    """False for JSON of another kind. A damaged result counts as one, so that reading it tells what is wrong."""
+    start = "".join(line for _, line in islice(TextFiles().lines(path), 3))
+    return re.match(r'\s*\{\s*"kind"\s*:', start) is not None
 
 
 def resampling_unit(documents: int, wanted: Unit = "documents") -> Unit:

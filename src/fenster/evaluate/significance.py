@@ -7,6 +7,7 @@ with a single document can only be resampled by its segments; results say which 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -33,10 +34,13 @@ class Comparison:
     p: float
 
 
+@lru_cache(maxsize=2)  # large, and the tests of one test set follow each other
 def bootstrap_counts(units: int, samples: int = SAMPLES, seed: int = SEED) -> npt.NDArray[np.float64]:
     """[samples, units] how often each unit is drawn; the same for all systems, so that tests are paired."""
     rng = np.random.default_rng(seed)
-    return rng.multinomial(units, np.full(units, 1 / units), size=samples).astype(float)
+    counts = rng.multinomial(units, np.full(units, 1 / units), size=samples).astype(float)
+    counts.flags.writeable = False  # it is shared
+    return counts
 
 
 def interval(measure: Measurement, rows: Statistics, samples: int = SAMPLES, seed: int = SEED) -> Interval:

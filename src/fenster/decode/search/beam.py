@@ -163,6 +163,8 @@ def score_candidates(
     first_id, n_placeholders = symbols.placeholders.start, pending.shape[2]
     placeholders = logs[:, :, first_id : first_id + n_placeholders].masked_fill(~pending, -torch.inf)
     logs[:, :, : symbols.end] = -torch.inf
+    if constraints.banned.shape[1]:
+        logs.masked_fill_(constraints.banned[:, None], -torch.inf)
     best, token = logs.topk(min(2 * beam, logs.shape[-1]), -1)
     best = torch.cat([best.masked_fill(no_word[:, :, None], -torch.inf), placeholders, ends], -1)
     ids = torch.arange(first_id, first_id + n_placeholders, device=token.device).expand(*token.shape[:2], -1)

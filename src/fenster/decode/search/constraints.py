@@ -66,6 +66,7 @@ class ConstraintTensors:
     forced_count: Tensor  # [B] bool
     stop_at_separator: Tensor  # [B] bool
     required: Tensor  # [B, sentences, P] bool: placeholders that each sentence must have; P is 0 if there are none
+    banned: Tensor  # [B, V] bool: ids that may not come; V is 0 if there are none
 
     @classmethod
     def of(
@@ -74,8 +75,10 @@ class ConstraintTensors:
         first: Tensor,
         sources: Sequence[Sequence[Ids]] = (),
         symbols: ControlSymbols = ControlSymbols(),  # noqa: B008 - immutable
+        banned: Sequence[Sequence[int]] = (),
+        vocab_size: int = 0,
     ) -> ConstraintTensors:
-        """`sources` are the source sentences of those to come, of each search."""
+        """`sources` are the source sentences of those to come, of each search; `banned` are ids that may not come."""
         longest = max(len(limits.max_tokens) for limits in constraints)
         required = np.zeros((len(constraints), longest, len(symbols.placeholders)), dtype=np.bool_)
         for search, sentences in enumerate(sources):
@@ -97,7 +100,10 @@ class ConstraintTensors:
             torch.tensor(column, device=first.device) for column in columns
         )
         wanted = torch.from_numpy(required).to(first.device)
-        return cls(first, max_tokens, count, min_tokens, forced, stop, wanted)
+        unwanted = torch.zeros(len(constraints), vocab_size if any(map(len, banned)) else 0, dtype=torch.bool)
+        for search, ids in enumerate(banned):
+            unwanted[search, list(ids)] = True
+        return cls(first, max_tokens, count, min_tokens, forced, stop, wanted, unwanted.to(first.device))
 
     def select(self, keep: Tensor) -> ConstraintTensors:
         """Only the searches `keep`, in that order."""

@@ -24,6 +24,8 @@ class SearchRequest:
     constraints: LengthConstraints
     bod: bool = False
     """Begin both sides with `<bod>`."""
+    banned: Sequence[int] = ()
+    """Ids that may not come."""
     number: int = 0
     """Of the first sentence to come, among those of its document that are translated."""
     source_offset: int = 0

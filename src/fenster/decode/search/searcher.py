@@ -11,6 +11,7 @@ from fenster.decode.search.beam import begin, run_steps
 from fenster.decode.search.constraints import ConstraintTensors, ControlSymbols
 from fenster.decode.search.cuda_graph import StepGraphs, graphs_pay_off
 from fenster.decode.search.hypotheses import Hypothesis, HypothesisLog
+from fenster.decode.search.memory import most_at_once
 from fenster.decode.search.request import SearchInputs, SearchRequest
 from fenster.errors import FensterError
 from fenster.model.ops.device import out_of_memory
@@ -31,7 +32,10 @@ class Searcher:
         """The best hypotheses of each request, best first, at most `beam`. Requests that do not fit into memory
         together are searched in halves, and so are later ones: what a search finds does not depend on its company,
         but for rounding on a GPU."""
-        size = self._most_at_once or max(1, len(requests))
+        if not requests:
+            return []
+        fitting = most_at_once(self.model, list(requests), self.config.beam)
+        size = min(fitting, self._most_at_once or len(requests))
         waiting = [requests[first : first + size] for first in range(0, len(requests), size)][
             ::-1
         ]  # the next one last
@@ -67,7 +71,14 @@ class Searcher:
             )
             limits = [request.constraints for request in requests]
             sources = [request.to_come for request in requests]
-            constraints = ConstraintTensors.of(limits, decoder.alignment_state.sentence, sources, self.symbols)
+            constraints = ConstraintTensors.of(
+                limits,
+                decoder.alignment_state.sentence,
+                sources,
+                self.symbols,
+                [request.banned for request in requests],
+                len(model.embedding.weight),
+            )
             log = HypothesisLog(len(requests), config.beam, config.normalisation)
             state, output = begin(model, hidden, decoder, constraints, config.beam, self.symbols)
             if log.record(output):

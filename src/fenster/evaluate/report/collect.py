@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from fenster.errors import InputError
-from fenster.evaluate.result import Kind, Result
+from fenster.evaluate.result import Kind, Result, is_result
+from fenster.io.progress import bar
 
 _SETTINGS = ("context", "positions", "alignment", "window", "focus", "beam", "precision", "int8")
 
@@ -29,6 +31,8 @@ class Placed:
 @dataclass(frozen=True)
 class Collection:
     results: tuple[Placed, ...]
+    skipped: tuple[Path, ...] = ()
+    """JSON files in the folders that are not results."""
 
     def of(self, kind: Kind, test: str | None = None) -> list[Placed]:
         """Results of a kind in the order of the paper's tables."""
@@ -43,37 +47,34 @@ class Collection:
 
 
 def collect(paths: Sequence[Path]) -> Collection:
-    """Result files, and those in folders; the same result twice is one."""
+    """Result files, and those in folders; the same result twice is one. Other JSON files in a folder are skipped."""
     results: dict[Path, Result] = {}
-    for path in paths:
-        if path.is_dir():
-            inside = sorted([*path.rglob("*.json"), *path.rglob("*.json.xz")])
-            if not inside:
-                raise InputError("no result in this folder", path=path, expected="JSON from `fenster evaluate` …")
-            results.update({file.resolve(): Result.read(file) for file in inside})
-        else:
-            results[path.resolve()] = Result.read(path)
+    skipped: list[Path] = []
+    files = [(file, path.is_dir()) for path in paths for file in (_inside(path) if path.is_dir() else [path])]
+    with bar("reading results", len(files)) as advance:
+        for file, in_folder in files:
+            if in_folder and not is_result(file):
+                skipped.append(file)
+            else:
+                results[file.resolve()] = Result.read(file)
+            advance(1)
+    if not results:
+        raise InputError("no result in this folder", path=paths[0], expected="JSON from `fenster evaluate` …")
     placed = _told_apart([Placed(result, path) for path, result in results.items()])
-    return Collection(tuple(sorted(placed, key=lambda one: _rank(one.result))))
+    return Collection(tuple(sorted(placed, key=lambda one: _rank(one.result))), tuple(skipped))
+
+
+def _inside(folder: Path) -> list[Path]:
+    return sorted([*folder.rglob("*.json"), *folder.rglob("*.json.xz")])
 
 
 def _told_apart(placed: list[Placed]) -> list[Placed]:
-    """Systems of one name with different settings get names of their own; what cannot be distinguished is refused."""
+    """Systems of one name with different settings get names of their own, and so do test sets of one name with
+    different segments. What still looks the same is named by its folder."""
     groups: dict[tuple[str, ...], list[Placed]] = {}
-    sizes: dict[tuple[str, str], Placed] = {}
-    for one in placed:
-        result = one.result
-        key = (result.kind, result.test, result.variant, result.system.name, result.system.strategy or "")
-        groups.setdefault(key, []).append(one)
-        first = sizes.setdefault((result.kind, result.test), one)
-        if result.kind in ("translation", "contrastive", "items") and first.result.segments != result.segments:
-            raise InputError(
-                f"a test set called {result.test!r} of {result.segments} segments; the one in {first.path} has "
-                f"{first.result.segments}",
-                path=one.path,
-                fix="evaluate the same items, or with --name, so that test sets have names of their own",
-            )
-    made = []
+    for one in _tests_told_apart(placed):
+        groups.setdefault(_who(one.result), []).append(one)
+    made: list[Placed] = []
     for group in groups.values():
         differ = [key for key in _SETTINGS if len({getattr(one.result.system, key) for one in group}) > 1]
         for one in group:
@@ -81,13 +82,36 @@ def _told_apart(placed: list[Placed]) -> list[Placed]:
             extra = ", ".join(f"{key} {getattr(system, key)}" for key in differ)
             name = f"{system.name} ({extra})" if extra else system.name
             made.append(Placed(_renamed(one.result, name), one.path))
-            same = [other for other in made[:-1] if _who(other.result) == _who(made[-1].result)]
-            if same:
-                raise InputError(
-                    f"the same system on the same test set as {same[0].path}",
-                    path=one.path,
-                    fix="evaluate one of them with a different --title",
-                )
+    return _by_folder(made)
+
+
+def _tests_told_apart(placed: list[Placed]) -> list[Placed]:
+    sizes: dict[tuple[str, str], set[int]] = {}
+    for one in placed:
+        if one.result.kind in ("translation", "contrastive", "items"):
+            sizes.setdefault((one.result.kind, one.result.test), set()).add(one.result.segments)
+    made = []
+    for one in placed:
+        result = one.result
+        if len(sizes.get((result.kind, result.test), ())) > 1:
+            result = result.model_copy(update={"test": f"{result.test} ({result.segments:,} segments)"})
+        made.append(Placed(result, one.path))
+    return made
+
+
+def _by_folder(placed: list[Placed]) -> list[Placed]:
+    """Results that nothing else distinguishes get the part of their path in which they differ into their name."""
+    alike: dict[tuple[str, ...], list[Placed]] = {}
+    for one in placed:
+        alike.setdefault(_who(one.result), []).append(one)
+    made = []
+    for group in alike.values():
+        shared = Path(os.path.commonpath([one.path for one in group]))
+        for one in group:
+            place = one.path.relative_to(shared) if len(group) > 1 else None
+            folder = None if place is None else place.parent if len(place.parts) > 1 else Path(place.stem)
+            name = one.result.system.name if folder is None else f"{one.result.system.name} [{folder}]"
+            made.append(Placed(_renamed(one.result, name), one.path))
     return made
 
 
