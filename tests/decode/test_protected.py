@@ -117,6 +117,7 @@ def test_registers(toy: PreparedData, symbols: Tokenizer) -> None:
     assert translator(model).translate(texts, register="formal").segments[0].ids == formal.segments[0].ids
     mixed = Document("", (Segment(texts[0], register="formal"), Segment(texts[1], register="informal")))
     assert translator(model).translate(mixed).segments[0].ids == formal.segments[0].ids
+    assert translator(model).translate(list(mixed.segments)).segments[0].ids == formal.segments[0].ids
     with pytest.raises(InputError, match="unknown register 'rude'"):
         translator(model).translate(Document("", (Segment("You!", register="rude"),)))
     with pytest.raises(ConfigError, match="cannot be told a register"):

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from fenster.cli.options import Decoding, Device, Flag, ModelOption
 from fenster.decode.config import DecodeConfig
 from fenster.errors import ConfigError, InputError
-from fenster.io.files import FileSource, TextFiles, check_not_input
+from fenster.io.files import FileSource, TextFiles, bare_suffix, check_not_input
 
 WARNINGS_EXIT = 3
 
@@ -24,7 +24,7 @@ def translate(
     output: Annotated[Path | None, Parameter(name=["--output", "-o"], allow_leading_hyphen=True)] = None,
     format: Annotated[str | None, Parameter(name=["--format", "-f"])] = None,
     one_sentence_per_line: Flag = False,
-    language: str = "en",
+    language: str | None = None,
     documents: Flag = False,
     history: Path | None = None,
     nbest: int = 1,
@@ -45,6 +45,7 @@ def translate(
     fenster translate book.txt -o book.de.txt
     fenster translate book.txt --model runs/europarl/window/model -o book.de.txt
     fenster translate book.txt -m runs/europarl --system window --beam 4
+    fenster translate film.srt
     cat lines.en | fenster translate -m MODEL --one-sentence-per-line > lines.de
     fenster translate reply.txt -m MODEL --history conversation.tsv --format jsonl
     fenster translate manual.txt -o manual.de.txt --register formal --do-not-translate names.txt --protect 'ACME-\\w+'
@@ -53,9 +54,10 @@ def translate(
     Parameters
     ----------
     file
-        UTF-8 text, .xz and .gz too; standard input if left out, or -.
+        UTF-8 text or subtitles (.srt, .vtt, .ass), .xz and .gz too; standard input if left out, or -.
     output
-        Where to write, compressed if it ends in .xz or .gz; standard output if left out, or -.
+        Where to write, compressed if it ends in .xz or .gz; standard output for -. If left out, subtitles are written
+        beside the file (film.srt becomes film.de.srt), and text to standard output.
     format
         text: translated lines. jsonl: one object per segment with source, target, score, warnings and seconds; a
         .jsonl file holds objects with a `source`, and a `document`, `id` or `register` if wanted. By default what the
@@ -63,7 +65,7 @@ def translate(
     one_sentence_per_line
         Do not split lines into sentences.
     language
-        Of the source, for splitting into sentences.
+        Of the source, for splitting into sentences; the model's if left out.
     documents
         Blank lines separate documents. Otherwise the file is one document, and context reaches across blank lines.
     history
@@ -77,17 +79,23 @@ def translate(
     """
     from fenster.decode.files import FileOptions, document_format
     from fenster.decode.files.translate import report_problems, report_summary, translate_file
+    from fenster.model.model_folder import read_description
 
     if not 1 <= nbest <= max(1, decoding.beam):
         raise ConfigError(f"--nbest is {nbest}", expected=f"1 to {decoding.beam}, which is --beam")
     if nbest > 1 and not document_format(format, file).holds_nbest:
         raise ConfigError("--nbest is for JSONL output", fix="choose --format jsonl, or leave it out")
+    to_standard_output = output == Path("-")
     file, output = (_unless_dash(path) for path in (file, output))
     check_not_input(output, [file, history])
-    options = FileOptions(one_sentence_per_line, language, documents, nbest)
-    parsed = document_format(format, file).parse(FileSource.read(file), options)
+    source_language, target_language = read_description(model.folder).languages or ("en", "de")
+    options = FileOptions(one_sentence_per_line, language or source_language, target_language, documents, nbest)
+    kind = document_format(format, file)
+    parsed = kind.parse(FileSource.read(file), options)
     pairs = _history(history)
     translator = model.translator(decoding, device)
+    if output is None and file is not None and kind.writes_file and not to_standard_output:
+        output = beside(file, target_language)
     if pairs:
         translator.strategy.require_history()
     report_problems(translator, parsed)
@@ -95,6 +103,12 @@ def translate(
     report_summary(summary)
     if strict and summary.warnings:
         sys.exit(WARNINGS_EXIT)
+
+
+def beside(file: Path, language: str) -> Path:
+    """The name of a translation: film.srt -> film.de.srt"""
+    name, dot, suffixes = file.name.partition(bare_suffix(file))
+    return file.with_name(f"{name}.{language}{dot}{suffixes}")
 
 
 def _unless_dash(path: Path | None) -> Path | None:

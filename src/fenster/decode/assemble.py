@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from fenster.data.text import SPACES
 from fenster.data.tokenizer import SEP_ID, Tokenizer
-from fenster.decode.guards import Checker
+from fenster.decode.guards import UNSURE, Checker
 from fenster.decode.plan import SegmentPlan
 from fenster.decode.result import Translated
 from fenster.decode.search import Hypothesis
@@ -62,6 +62,8 @@ class Assembler:
         found: dict[str, None] = dict.fromkeys(plan.warnings)
         for piece, hypothesis in zip(plan.pieces, best, strict=True):
             found |= dict.fromkeys(self._checker.problems(piece, hypothesis))
+            if hypothesis.logprob < UNSURE * len(hypothesis.ids):
+                found["unsure"] = None
             if hypothesis.capped:
                 found["limit"] = None
         if (

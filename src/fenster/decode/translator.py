@@ -31,7 +31,7 @@ from fenster.model.ops.device import find_device
 from fenster.model.quantize import quantized
 
 Pairs = Sequence[tuple[str, str]]
-Given = Document | Sequence[str] | str
+Given = Document | Sequence[str | Segment] | str
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,13 @@ class Translator:
 def as_document(given: Given) -> Document:
     if isinstance(given, Document):
         return given
-    return Document.of("", check_texts([given] if isinstance(given, str) else given))
+    listed = [given] if isinstance(given, str) else list(given)
+    texts = check_texts(one.text if isinstance(one, Segment) else one for one in listed)
+    segments = (
+        one._replace(text=text) if isinstance(one, Segment) else Segment(text)
+        for one, text in zip(listed, texts, strict=True)
+    )
+    return Document("", tuple(segments))
 
 
 def _by_piece(ids: Sequence[int], count: int) -> list[list[int]]:

@@ -58,6 +58,8 @@ class Language(Config):
     name: str
     common_words: tuple[str, ...] = ()
     """Words that nearly every longer sentence has one of, and that are rare in other languages."""
+    leading_words: tuple[str, ...] = ()
+    """Words that belong to what follows them: a line does not end with one."""
     numbers: NumberStyle
     address: AddressForms | None = None
 

@@ -23,6 +23,8 @@ class FileOptions:
     """Do not split lines into sentences."""
     language: str = "en"
     """Of the source, for splitting into sentences."""
+    target: str = "de"
+    """The language of the translation, for where its lines may end."""
     documents: bool = False
     """Blank lines separate documents. Otherwise the file is one document."""
     nbest: int = 1
@@ -46,6 +48,10 @@ class ParsedFile(ABC):
     def render(self, translated: Iterator[Translated]) -> Iterator[str]:
         """The output in pieces. `translated` has the segments of all documents in order."""
 
+    def remarks(self) -> list[str]:
+        """After rendering: what a reader of the output should know."""
+        return []
+
     @property
     def segments(self) -> list[FileSegment]:
         return [segment for document in self.documents for segment in document]
@@ -57,6 +63,8 @@ class DocumentFormat(ABC):
     suffixes: ClassVar[tuple[str, ...]] = ()
     """Names that it is recognised by, compression aside: `.txt`."""
     about: ClassVar[str] = ""
+    writes_file: ClassVar[bool] = False
+    """True if the output is a file beside the input unless another is named; otherwise it is standard output."""
     holds_nbest: ClassVar[bool] = False
     """True if its output can hold several hypotheses."""
 

@@ -27,6 +27,8 @@ class FileSummary:
     warnings: dict[str, list[int]] = field(default_factory=dict)
     """By problem, the lines of the segments that have it."""
     misaligned: int = 0
+    remarks: list[str] = field(default_factory=list)
+    """What the format has to say."""
 
 
 def translate_file(
@@ -57,9 +59,11 @@ def translate_file(
             with writing(Path("standard output")):
                 for piece in pieces:
                     print(piece, end="", flush=True)
+            summary.remarks = file.remarks()
             return summary
         data = compressed("".join(pieces).encode(), output)
         segments.close()
+        summary.remarks = file.remarks()
         with atomic_path(output) as temporary:
             temporary.write_bytes(data)
         journal.remove()
@@ -122,6 +126,8 @@ def report_problems(translator: Translator, file: ParsedFile) -> None:
 
 
 def report_summary(summary: FileSummary) -> None:
+    for remark in summary.remarks:
+        report(remark)
     for problem, explanation in PROBLEMS.items():
         if lines := summary.warnings.get(problem):
             report(f"{len(lines)} segment(s) to check, {explanation}: line(s) {listed(dict.fromkeys(lines))}")

@@ -1,0 +1,137 @@
+"""Subtitles: only the words change, and sentences over several cues are one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pysubs2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fenster.decode.files import FileOptions, document_format
+from fenster.decode.files.cue_split import split_text, wrapped
+from fenster.decode.files.subtitles import SubtitleDocument
+from fenster.decode.result import Translated
+from fenster.io.files import FileSource
+
+SRT = """1
+00:00:01,000 --> 00:00:03,000
+I never thought that I would
+see you again, Anna. You
+
+2
+00:00:03,200 --> 00:00:05,000
+<i>look well.</i>
+
+3
+00:00:10,000 --> 00:00:12,000
+- Are you tired?
+- No, not at all.
+
+4
+00:00:20,000 --> 00:00:21,000 X1:100
+{\\an8}♪ La la la ♪
+"""
+VTT = """WEBVTT - a film
+
+NOTE nothing to see here
+
+STYLE
+::cue { color: red }
+
+intro
+00:01.000 --> 00:03.000 align:start
+If you come
+
+00:03.100 --> 00:05.000
+tomorrow, I will wait.
+"""
+ASS = """[Script Info]
+Title: A film
+
+[Events]
+Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text
+Comment: 0,0:00:00.00,0:00:01.00,Default,,0,0,0,,not shown
+Dialogue: 0,0:00:01.00,0:00:03.00,Default,Anna,0,0,0,,{\\i1}Here, at last,\\Nis the lamp.{\\i0}
+Dialogue: 0,0:00:04.00,0:00:05.00,Default,,0,0,0,,
+"""
+
+
+def parse(text: str, name: str) -> SubtitleDocument:
+    source = FileSource(text.encode(), Path(name))
+    parsed = document_format(None, Path(name)).parse(source, FileOptions())
+    assert isinstance(parsed, SubtitleDocument)
+    return parsed
+
+
+def render(parsed: SubtitleDocument, translate: Callable[[str], str]) -> str:
+    translated: Iterator[Translated] = iter([Translated(one.text, translate(one.text)) for one in parsed.segments])
+    text = "".join(parsed.render(translated))
+    assert next(translated, None) is None, "every segment was used"
+    return text
+
+
+def test_sentences_over_several_cues_are_one() -> None:
+    assert [one.text for one in parse(SRT, "a.srt").segments] == [
+        "I never thought that I would see you again, Anna.",
+        "You look well.",
+        "Are you tired?",
+        "No, not at all.",
+        "La la la",
+    ]
+    assert [one.text for one in parse(VTT, "a.vtt").segments] == ["If you come tomorrow, I will wait."]
+    assert [one.text for one in parse(ASS, "a.ass").segments] == ["Here, at last, is the lamp."]
+
+
+@pytest.mark.parametrize(("text", "name"), [(SRT, "a.srt"), (VTT, "a.vtt"), (ASS, "a.ass")])
+def test_only_the_words_change(text: str, name: str) -> None:
+    made = render(parse(text, name), str.upper)
+    lowered = [line for line in text.splitlines() if "-->" in line or line[:5] in ("Comme", "NOTE ", "STYLE")]
+    assert [line for line in made.splitlines() if line in lowered] == lowered
+    ours, theirs = (pysubs2.SSAFile.from_string(one, format_=name[2:]) for one in (text, made))
+    assert [(one.start, one.end) for one in ours] == [(one.start, one.end) for one in theirs]
+    words = [" ".join(one.plaintext.replace("\n", " ").split()) for one in theirs if not one.is_comment]
+    assert words == [" ".join(one.plaintext.replace("\n", " ").split()).upper() for one in ours if not one.is_comment]
+
+
+def test_markup_and_speakers_stay() -> None:
+    made = render(parse(SRT, "a.srt"), str.upper)
+    assert "<i>LOOK WELL.</i>" in made and "{\\an8}♪ LA LA LA ♪" in made
+    assert "- ARE YOU TIRED?\n- NO, NOT AT ALL.\n" in made
+    assert "{\\i1}HERE, AT LAST, IS THE LAMP.{\\i0}" in render(parse(ASS, "a.ass"), str.upper)
+
+
+def test_line_ends_and_a_missing_one_are_kept() -> None:
+    text = SRT.replace("\n", "\r\n").rstrip()
+    made = render(parse(text, "a.srt"), str.upper)
+    assert made.count("\r\n") == text.count("\r\n") and not made.endswith("\n")
+
+
+def test_long_translations_are_wrapped_and_reported() -> None:
+    parsed = parse("1\n00:00:01,000 --> 00:00:02,000\nHi.\n", "a.srt")
+    made = render(parsed, lambda _: "Dies ist ein langer Satz, der sicher nicht in eine Zeile passt.")
+    assert made.splitlines()[2:] == ["Dies ist ein langer Satz,", "der sicher nicht in eine Zeile passt."]
+    assert parsed.remarks() == ["1 cue(s) are read at more than 17 characters per second"]
+
+
+@pytest.mark.parametrize("text", ["", "\n", "1\n", "00:00:01,000 --> 00:00:02,000\n", "WEBVTT\n\n", "no subtitles\n"])
+def test_odd_files_come_back_as_they_were(text: str) -> None:
+    assert render(parse(text, "a.srt"), str.upper) == text
+
+
+@given(
+    st.lists(st.text("ab,. ", min_size=1, max_size=12), max_size=8),
+    st.lists(st.integers(0, 40), min_size=1, max_size=5),
+)
+def test_no_word_is_lost(words: list[str], shares: list[int]) -> None:
+    text = " ".join(" ".join(words).split())
+    parts = split_text(text, shares, frozenset({"a"}))
+    assert len(parts) == len(shares) and " ".join(filter(None, parts)) == text
+    assert " ".join(wrapped(text, 10)) == text
+
+
+def test_cuts_read_well() -> None:
+    assert split_text("Er kam, sah und siegte.", (1, 1)) == ["Er kam,", "sah und siegte."]
+    assert split_text("Ich sehe das Haus dort.", (1, 1), frozenset({"das"})) == ["Ich sehe", "das Haus dort."]
