@@ -11,6 +11,16 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 
+class Mark(NamedTuple):
+    """Inline markup at `text[start:end]` of a segment: protected, and moved with the words that it belongs to. An
+    opening mark and its closing one share a `pair`; a single mark has none."""
+
+    start: int
+    end: int
+    pair: int | None = None
+    opens: bool = False
+
+
 class Segment(NamedTuple):
     """One sentence (or line, or subtitle). `id` is the name its source file gave it, "" if none; `register` is how
     its translation should address people (formal, informal), "" to leave that open."""
@@ -18,6 +28,7 @@ class Segment(NamedTuple):
     text: str
     id: str = ""
     register: str = ""
+    marks: tuple[Mark, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

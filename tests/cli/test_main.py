@@ -249,3 +249,12 @@ def test_the_data_root_is_a_setting(
                 main(["prepare", "europarl", *arguments])
         told = capsys.readouterr().err
         assert f"{folder}/europarl/en-de.train-300k.tsv.xz: no such file" in told and "FENSTER_DATA" in told
+
+
+@pytest.mark.parametrize(
+    "tokens", [["translate", "--bem", "4", "x.txt"], ["translate", "x.txt", "--bem=4"], ["evaluate", "--bem", "4"]]
+)
+def test_misspelt_options_are_named(tokens: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as told:
+        main(tokens)
+    assert told.value.code == 2 and "Unknown option: --bem. Did you mean --beam?" in capsys.readouterr().err

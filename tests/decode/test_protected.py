@@ -178,4 +178,29 @@ def test_german_is_copied_with_a_warning(toy: PreparedData, symbols: Tokenizer) 
 def test_planner_without_languages_protects_spans_only(symbols: Tokenizer) -> None:
     planner = Planner(symbols, None, DecodeConfig())
     (piece,) = planner.plan(f"It costs 1.5 for {ADDRESS}").pieces
-    assert [part for part in piece.text.parts if isinstance(part, Placeholder)] == [Placeholder("x", 0)]
+    assert {part.kind for part in piece.text.parts if isinstance(part, Placeholder)} == {"x"}
+
+
+def test_paired_tags_move_with_their_words(symbols: Tokenizer) -> None:
+    planner = Planner(symbols, ("en", "de"), DecodeConfig())
+    (piece,) = planner.plan("The <b>red <i>house</i></b> is<br/> old.").pieces
+    assert piece.text.visible == "The red house is  old."
+    assert [(one.opening, one.closing, one.start, one.end) for one in piece.enclosed] == [
+        ("<b>", "</b>", 4, 13),
+        ("<i>", "</i>", 8, 13),
+    ]
+
+
+def test_words_with_unknown_characters_are_protected(symbols: Tokenizer) -> None:
+    planner = Planner(symbols, ("en", "de"), DecodeConfig())
+    (piece,) = planner.plan("We live in \u0141\u00f3d\u017a, not in \u20b9500.").pieces
+    assert sorted(piece.text.values.values()) == ["\u0141\u00f3d\u017a", "\u20b9500."]
+
+
+def test_full_segment_decoding_is_not_always_unsure(toy: PreparedData) -> None:
+    """The log-probability of a block is shared among its sentences."""
+    model = make_loaded(toy, "concat")
+    block = translator(model, strategy="full-segment").translate(["Hi, Anna.", "Are you tired?", "It is very old."])
+    alone = translator(model, strategy="sentence").translate(["Hi, Anna.", "Are you tired?", "It is very old."])
+    for segment in (*block.segments, *alone.segments):
+        assert ("unsure" in segment.warnings) == (segment.score < -0.9)

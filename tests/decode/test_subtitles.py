@@ -14,6 +14,7 @@ from fenster.decode.files import FileOptions, document_format
 from fenster.decode.files.cue_split import split_text, wrapped
 from fenster.decode.files.subtitles import SubtitleDocument
 from fenster.decode.result import Translated
+from fenster.errors import InputError
 from fenster.io.files import FileSource
 
 SRT = """1
@@ -116,9 +117,44 @@ def test_long_translations_are_wrapped_and_reported() -> None:
     assert parsed.remarks() == ["1 cue(s) are read at more than 17 characters per second"]
 
 
-@pytest.mark.parametrize("text", ["", "\n", "1\n", "00:00:01,000 --> 00:00:02,000\n", "WEBVTT\n\n", "no subtitles\n"])
-def test_odd_files_come_back_as_they_were(text: str) -> None:
+@pytest.mark.parametrize("text", ["", "\n", "WEBVTT\n\n", "[Script Info]\n"])
+def test_files_without_words_come_back_as_they_were(text: str) -> None:
     assert render(parse(text, "a.srt"), str.upper) == text
+
+
+@pytest.mark.parametrize("text", ["1\n", "no subtitles\n", "1\n00:00:01,000 -> 00:00:02,000\nHi.\n"])
+def test_files_without_cues_are_an_error(text: str) -> None:
+    with pytest.raises(InputError, match="no cue"):
+        parse(text, "a.srt")
+
+
+def test_what_stands_alone_stays_alone() -> None:
+    rows = [
+        "[phone ringing]",
+        "ANNA: I am coming.",
+        "Subtitles by Jane",
+        "THE END",
+        "\u266a Happy birthday",
+        "dear Tom \u266a",
+    ]
+    text = "".join(f"{n}\n00:00:{n:02d},000 --> 00:00:{n:02d},900\n{row}\n\n" for n, row in enumerate(rows, 1))
+    assert [one.text for one in parse(text, "a.srt").segments] == [
+        "[phone ringing]",
+        "ANNA: I am coming.",
+        "Subtitles by Jane",
+        "THE END",
+        "Happy birthday dear Tom",
+    ]
+
+
+def test_markup_is_never_cut_and_drawings_stay() -> None:
+    tag = '<font face="Arial" size="12" color="#FFFF00">'
+    made = render(parse(f"\ufeff1\n00:00:01,000 --> 00:00:02,000\n{tag}Yes.</font>\n", "a.srt"), str.upper)
+    assert made.startswith("\ufeff1\n") and f"{tag}YES.</font>\n" in made
+    drawing = ASS.replace("{\\i1}Here, at last,\\Nis the lamp.{\\i0}", "{\\p1}m 0 0 l 100 0{\\p0}")
+    assert render(parse(drawing, "a.ass"), str.upper) == drawing
+    spoken = "1\n00:00:01,000 --> 00:00:02,000\nDialogue: a good thing.\n"
+    assert [one.text for one in parse(spoken, "a.srt").segments] == ["Dialogue: a good thing."]
 
 
 @given(

@@ -29,6 +29,17 @@ ENGLISH = NumberConverter(load_language("de"), load_language("en"))
         ("12345678 in all", ["12345678"]),
         ("in 1999, at 5, page 12", []),
         ("the 21st, a 3-year-old, 24/7, 10.0.0.1", []),
+        ("from 8 AM to 8 PM", ["8", "20"]),
+        ("open 9am-5pm", ["9", "17"]),
+        ("1,000-2,000 people, 10%-15%, $10-$20,000", ["1.000", "2.000", "10 %", "15 %", "10 $", "20.000 $"]),
+        (".5 percent for $.99", ["0,5", "0,99 $"]),
+        ("1,050g, 2.5kg and 2.5GB", ["1.050", "2,5", "2,5"]),
+        ("1.1 Introduction", ["1.1"]),
+        ("Python 3.12 is new; so is iOS 17.2.", ["3.12", "17.2"]),
+        ("In May 1.5 million people came.", ["1,5"]),
+        ("They paid 20 CHF, or USD 1,000.00.", ["20 CHF", "USD 1.000,00"]),
+        ("a loss of -$5.00", ["-5,00 $"]),
+        ("on 31/12/2024", ["31.12.2024"]),
         ("nothing", []),
     ],
 )
@@ -64,3 +75,19 @@ def test_languages_are_files() -> None:
     assert {"en", "de"} <= set(languages())
     with pytest.raises(ConfigError, match="no conventions for the language 'xx'"):
         load_language("xx")
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "left"),
+    [
+        ("on 12/31/2024", "am 31.12.2024", False),
+        ("at 9:30 pm", "um 21.30 Uhr", False),
+        ("2 dogs", "zwei Hunde", False),
+        ("a 2nd chance", "eine zweite Chance", False),
+        ("5 dogs", "7 Hunde", True),
+        ("$50", "60 $", True),
+    ],
+)
+def test_numbers_in_another_notation_are_not_missing(source: str, target: str, left: bool) -> None:
+    rest, _ = GERMAN.without_equals(source, target)
+    assert any(character.isdigit() for character in rest) == left

@@ -27,7 +27,7 @@ PROTECTED = {
     "The AB-1234/X and the RX580.": ["AB-1234/X", "RX580"],
     "Open /etc/passwd, ~/a.txt and C:\\Users\\me\\a.txt.": ["/etc/passwd", "~/a.txt", "C:\\Users\\me\\a.txt"],
     "Edit config.yaml in src/fenster/io.": ["config.yaml"],
-    "Call foo_bar, getX() and std::sort with --verbose.": ["foo_bar", "getX()", "std::sort", "--verbose"],
+    "Call foo_bar, getX() and std::sort with --verbose -v.": ["foo_bar", "getX()", "std::sort", "--verbose", "-v"],
 }
 FREE = [
     "He said and/or 24/7, didn't he?",
@@ -37,6 +37,8 @@ FREE = [
     'Wait... what?! (Yes.) "Quoted" text; more.',
     "The U.S. and the U.K.",
     "#1 is the best & 5 > 3",
+    "-What are you doing?",
+    "I went home --but he stayed -and I left.",
 ]
 
 

@@ -6,6 +6,7 @@ from.
 
 from __future__ import annotations
 
+import difflib
 import io
 import os
 import signal
@@ -14,7 +15,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from cyclopts import App, CycloptsError, CycloptsPanel
+from cyclopts import App, CycloptsError, CycloptsPanel, Parameter
 from pydantic import ValidationError
 from rich.console import Console
 from rich.markup import escape
@@ -47,6 +48,7 @@ app = App(
     "`--debug` anywhere shows the traceback of an error.",
     help_format="markdown",
     suppress_keyboard_interrupt=False,
+    default_parameter=Parameter(negative_iterable=()),
 )
 app.command(translate.translate)
 app.command(import_.import_corpus, name="import")
@@ -97,7 +99,8 @@ def _run(tokens: list[str], debug: bool) -> None:
     except CycloptsError as error:
         if isinstance(error.__cause__, ValidationError):
             fail(describe_errors(error.__cause__, "the options"))
-        errors.print(CycloptsPanel(error))
+        unknown = _unknown_option(tokens)
+        errors.print(CycloptsPanel(error if unknown is None else unknown))
         sys.exit(2)
     except FensterError as error:
         fail(str(error))
@@ -122,6 +125,20 @@ def _run(tokens: list[str], debug: bool) -> None:
     except OSError as error:
         # The operating system refused something outside our files, such as standard output on a full disk.
         fail(f"{error} (--debug shows where)")
+
+
+def _unknown_option(tokens: Sequence[str]) -> str | None:
+    """What to say of a misspelt option, which cyclopts may take for a file where one may come."""
+    try:
+        known = {name for argument in app[tokens[0]].assemble_argument_collection() for name in argument.names}
+    except (KeyError, IndexError, ValueError):
+        return None
+    given = (token.partition("=")[0] for token in tokens[1:])
+    unknown = next((name for name in given if name.startswith("--") and len(name) > 2 and name not in known), None)
+    if unknown is None:
+        return None
+    near = difflib.get_close_matches(unknown, known, 1)
+    return f"Unknown option: {unknown}." + (f" Did you mean {near[0]}?" if near else "")
 
 
 @contextmanager

@@ -10,8 +10,8 @@ from cyclopts import Parameter
 
 from fenster.cli.options import Decoding, Device, Flag, ModelOption
 from fenster.decode.config import DecodeConfig
-from fenster.errors import ConfigError, InputError
-from fenster.io.files import FileSource, TextFiles, bare_suffix, check_not_input
+from fenster.errors import ConfigError, FensterError, InputError
+from fenster.io.files import FileSource, TextFiles, check_not_input, compression
 
 WARNINGS_EXIT = 3
 
@@ -91,11 +91,11 @@ def translate(
     source_language, target_language = read_description(model.folder).languages or ("en", "de")
     options = FileOptions(one_sentence_per_line, language or source_language, target_language, documents, nbest)
     kind = document_format(format, file)
+    if output is None and file is not None and kind.writes_file and not to_standard_output:
+        output = beside(file, target_language)
     parsed = kind.parse(FileSource.read(file), options)
     pairs = _history(history)
     translator = model.translator(decoding, device)
-    if output is None and file is not None and kind.writes_file and not to_standard_output:
-        output = beside(file, target_language)
     if pairs:
         translator.strategy.require_history()
     report_problems(translator, parsed)
@@ -106,9 +106,12 @@ def translate(
 
 
 def beside(file: Path, language: str) -> Path:
-    """The name of a translation: film.srt -> film.de.srt"""
-    name, dot, suffixes = file.name.partition(bare_suffix(file))
-    return file.with_name(f"{name}.{language}{dot}{suffixes}")
+    """The name of a translation: film.srt -> film.de.srt. An error if it exists, since a person may have made it."""
+    bare = file.with_suffix("") if compression(file) else file
+    path = file.with_name(f"{bare.stem}.{language}{bare.suffix}{compression(file)}")
+    if path.exists():
+        raise FensterError("exists already", path=path, fix=f"give -o {path} to replace it, or another name")
+    return path
 
 
 def _unless_dash(path: Path | None) -> Path | None:

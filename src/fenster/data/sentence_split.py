@@ -1,14 +1,26 @@
-"""Plain text to sentences, behind one function."""
+"""Text to sentences, with rules for many languages (sentencex)."""
 
 from __future__ import annotations
+
+import re
 
 import sentencex
 
 from fenster.data.text import normalise
 
+_TAG = re.compile(r"<[^<>]*>")
+
 
 def sentences(text: str, language: str = "en") -> list[str]:
     """The sentences of one line or paragraph, none of them empty; joined with spaces they are the text again."""
     text = normalise(text)
-    split = [normalise(sentence) for sentence in sentencex.segment(language, text)] if text else []
-    return [sentence for sentence in split if sentence]
+    joined: list[str] = []
+    for part in sentencex.segment(language, text) if text else ():
+        # Only where there is a space: ASP.NET is one word. A closing tag belongs to what it follows.
+        together = joined and not (joined[-1][-1:].isspace() or part[:1].isspace())
+        wordless = joined and not any(character.isalnum() for character in _TAG.sub("", part))
+        if together or wordless:
+            joined[-1] += part
+        else:
+            joined.append(part)
+    return [sentence for sentence in map(normalise, joined) if sentence]

@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fenster.data.text import SPACES
-from fenster.data.tokenizer import SEP_ID, Tokenizer
+from fenster.data.tokenizer import SEP_ID, Ids
+from fenster.decode.attention_maps import cross_attention
 from fenster.decode.guards import UNSURE, Checker
-from fenster.decode.plan import SegmentPlan
+from fenster.decode.markup import Words, place
+from fenster.decode.plan import Piece, SegmentPlan
 from fenster.decode.result import Translated
 from fenster.decode.search import Hypothesis
 from fenster.decode.strategies import SentenceResult
 from fenster.decode.strategies.base import without_symbols
+from fenster.language.protect import Placeholder
+from fenster.model.model_folder import LoadedModel
 
 _DUPLICATE_WORDS = 6  # shorter translations may well occur twice
 
 
 class Assembler:
-    def __init__(self, tokenizer: Tokenizer, checker: Checker) -> None:
-        self._tokenizer, self._checker = tokenizer, checker
+    def __init__(self, loaded: LoadedModel, checker: Checker) -> None:
+        self._loaded, self._tokenizer, self._checker = loaded, loaded.tokenizer, checker
 
     def translated(
         self, plan: SegmentPlan, results: Sequence[SentenceResult], seconds: float, seen: Mapping[str, str]
@@ -27,9 +31,10 @@ class Assembler:
             return Translated(plan.source, plan.source, warnings=plan.warnings)
         best = [result.hypotheses[0] for result in results]
         # Hypotheses that differ only in their end symbol or spelling are one text, with the best score. A segment of
-        # several pieces has no alternatives.
+        # several pieces has no alternatives, nor has one with inline markup.
         texts: dict[str, float] = {}
-        for hypotheses in [best] if len(results) > 1 else [[one] for one in results[0].hypotheses]:
+        only_best = len(results) > 1 or plan.pieces[0].enclosed
+        for hypotheses in [best] if only_best else [[one] for one in results[0].hypotheses]:
             score = sum(one.score for one in hypotheses) / len(hypotheses)
             texts.setdefault(self._text(plan, hypotheses), score)
         (text, score), *others = texts.items()
@@ -53,8 +58,30 @@ class Assembler:
             parts = self._tokenizer.decode_marked(without_symbols(hypothesis))
             # Bytes may spell line breaks, which no segment may hold.
             cleaned = [SPACES.sub(" ", part) if isinstance(part, str) else part for part in parts]
-            pieces.append(piece.with_figures(piece.text.restore(cleaned).strip(" ")))
+            text = self._with_marks(piece, hypothesis, cleaned) if piece.enclosed else piece.text.restore(cleaned)
+            pieces.append(piece.with_figures(text.strip(" ")))
         return plan.joined(pieces)
+
+    def _with_marks(self, piece: Piece, hypothesis: Hypothesis, parts: Sequence[str | Placeholder]) -> str:
+        """A translation with inline markup around the words that it belongs to, and its placeholders written out."""
+        target = without_symbols(hypothesis)
+        text = "".join(part if isinstance(part, str) else " " for part in parts)
+        stand_in = next(character for character in map(chr, range(0xE000, 0xF8FF)) if character not in text)
+        shown = "".join(part if isinstance(part, str) else stand_in for part in parts)
+        source, words = self._words(piece.source, stand_in), self._words(target, stand_in, shown)
+        attention = cross_attention(self._loaded, piece.source, target)
+        marked = place(shown, piece.enclosed, source, words, attention)
+        values = iter([piece.text.values[part] for part in parts if isinstance(part, Placeholder)])
+        return "".join(next(values) if character == stand_in else character for character in marked)
+
+    def _words(self, ids: Ids, stand_in: str, text: str | None = None) -> Words:
+        """The words of some ids; each placeholder is one character."""
+
+        def shown(count: int) -> str:
+            parts = self._tokenizer.decode_marked(ids[:count])
+            return "".join(part if isinstance(part, str) else stand_in for part in parts)
+
+        return Words.of(text or shown(len(ids)), [len(shown(count + 1)) for count in range(len(ids))])
 
     def _warnings(
         self, plan: SegmentPlan, best: Sequence[Hypothesis], text: str, seen: Mapping[str, str]

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from fenster.data.batch import PackedSide
 from fenster.data.examples import ExampleSide, concatenate
 from fenster.data.text import normalise
+from fenster.data.tokenizer import Ids
 from fenster.document import ParallelDocument
 from fenster.model.attention.probe import Probe
 from fenster.model.layout import Layout
@@ -72,6 +74,16 @@ def heat(loaded: LoadedModel, document: ParallelDocument, segment: int) -> Heat:
             tuple(tuple(round(value, 4) for value in row) for row in rows[:, begin:end].tolist()),
         )
     raise IndexError(segment)
+
+
+def cross_attention(loaded: LoadedModel, source: Ids, target: Ids) -> npt.NDArray[np.float64]:
+    """[target tokens, source tokens] of one sentence with its translation, without context: mean over heads and
+    layers."""
+    probe = Probe(keep_weights=True)
+    _forward(loaded, concatenate([source]), concatenate([target]), probe)
+    cross = [weights_[0] for name, weights_ in probe.weights.items() if name.endswith("cross")]
+    weights = torch.stack(cross).mean((0, 1))[: len(target), : len(source)]
+    return weights.double().cpu().numpy()
 
 
 def shares(probe: Probe) -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ class DocumentState:
         self._owners = [(index, piece) for index, plan in enumerate(plans) for piece in plan.pieces]
         self._next = len(done)  # the segment that leaves next
         self._ready: dict[int, list[tuple[SentenceResult, float]]] = {}
-        self.seen: dict[str, str] = {one.text: one.source for one in done}
+        self.seen: dict[str, str] = {one.text: one.source for one in reversed(done)}
         """Sources of the translations so far."""
 
     @property

@@ -11,10 +11,12 @@ from fenster.decode.plan import Piece
 from fenster.decode.search import Hypothesis
 from fenster.decode.strategies.base import without_symbols
 from fenster.language import REGISTERS, Register
+from fenster.language.numbers import NumberConverter
 from fenster.language.register import RegisterCounter
 
 PROBLEMS = {
     "numbers": "figures differ from the source's",
+    "characters": "characters that the model does not know came out as \ufffd",
     "repetition": "words are repeated over and over",
     "length": "much longer or shorter than the source",
     "copy": "left as in the source",
@@ -25,7 +27,7 @@ PROBLEMS = {
     "language": "the source is in another language; copied if that is the target language",
 }
 
-_NUMBER = re.compile(r"\d+(?:[.,\u00a0\u202f]\d+)*")
+_NUMBER = re.compile(r"\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)|\d+(?:[.,\u00a0\u202f]\d+)*")
 _WORD = re.compile(r"\w+")
 _LONG = 2.5  # times the words of the source, and _EXTRA
 _SHORT = 0.3
@@ -39,13 +41,21 @@ UNSURE = -0.9  # log-probability per token; of 240 development sentences 0 and 2
 class Checker:
     """Checks hypotheses; without a `counter` registers are not checked."""
 
-    def __init__(self, tokenizer: Tokenizer, counter: RegisterCounter | None) -> None:
-        self._tokenizer, self._counter = tokenizer, counter
+    def __init__(
+        self, tokenizer: Tokenizer, counter: RegisterCounter | None, converter: NumberConverter | None = None
+    ) -> None:
+        self._tokenizer, self._counter, self._converter = tokenizer, counter, converter
 
     def problems(self, piece: Piece, hypothesis: Hypothesis) -> tuple[str, ...]:
         parts = self._tokenizer.decode_marked(without_symbols(hypothesis))
         visible = "".join(part if isinstance(part, str) else " " for part in parts)
-        found = problems(piece.text.visible, visible)
+        source, target = piece.text.visible, visible
+        if self._converter is not None:
+            source, target = self._converter.without_equals(source, target)
+        figures = ("numbers",) if missing_numbers(source, target) else ()
+        found = figures + tuple(one for one in problems(piece.text.visible, visible) if one != "numbers")
+        if "\ufffd" in visible:
+            found += ("characters",)
         if self._counter is not None and piece.register is not None:
             wrong = self._counter.counts(piece.text.visible, visible)[other_register(piece.register)]
             found += ("register",) * bool(wrong)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,9 @@ import numpy as np
 from fenster.data.text import normalise
 from fenster.data.tokenizer import Ids, Tokenizer
 from fenster.decode.config import DecodeConfig
+from fenster.decode.markup import Enclosed, around_all, tag_marks, within, without_pairs
 from fenster.decode.passthrough import split_passthrough
+from fenster.document import Mark
 from fenster.io.files import TextFiles
 from fenster.language import Register, languages, load_language
 from fenster.language.identify import LanguageCheck
@@ -35,6 +37,8 @@ class Piece:
     """As the model reads it, the symbol for the register first."""
     register: Register | None = None
     """How it should address people."""
+    enclosed: tuple[Enclosed, ...] = ()
+    """Inline markup around some of its words, outer pairs first."""
     figures: tuple[tuple[str, str], ...] = ()
     """Figures that are not placeholders, and how the target language writes them."""
 
@@ -82,8 +86,8 @@ class Planner:
         # Without placeholders a number would cut its sentence in two: it is left to the model, and what the model
         # copied is written anew.
         numbers = config.numbers if tokenizer.placeholders else "model"
-        rewritten = config.numbers == "convert" and not tokenizer.placeholders
-        self._converter = NumberConverter(source, target) if rewritten and source and target else None
+        self.converter = NumberConverter(source, target) if source and target else None
+        self._rewrites = config.numbers == "convert" and not tokenizer.placeholders
         self.counter = None if source is None or target is None else RegisterCounter(source, target)
         self.protector = Protector(
             source,
@@ -92,12 +96,31 @@ class Planner:
             patterns=map(re.compile, config.protect),
             terms=_terms(config.do_not_translate),
         )
-        self._enabled = config.protection
+        self.protects = config.protection
         self._target = pair[1] if known and pair is not None else None
         self._language = LanguageCheck(*pair) if known and pair is not None and not config.assume_language else None
 
-    def plan(self, text: str, register: Register | None = None) -> SegmentPlan:
-        text = normalise(text)
+    def plan(self, text: str, register: Register | None = None, marks: Sequence[Mark] = ()) -> SegmentPlan:
+        """`marks` are inline markup; text with marks must be normalised already, since they count its characters."""
+        text = text if marks else normalise(text)
+        marks = marks or (tag_marks(text) if self.protects else ())
+        return self._marked(text, register, marks) if marks else self._plan(text, register)
+
+    def _marked(self, text: str, register: Register | None, marks: Sequence[Mark]) -> SegmentPlan:
+        """Markup around words is taken out, and put around their translations later; the rest is protected."""
+        bare, enclosed, singles = without_pairs(text, marks)
+        plan = self._plan(bare, register, singles, enclosed)
+        if plan.is_copied:
+            return SegmentPlan(text, (text,), plan.warnings)
+        return replace(plan, source=text)
+
+    def _plan(
+        self,
+        text: str,
+        register: Register | None,
+        singles: Sequence[tuple[int, int]] = (),
+        enclosed: Sequence[Enclosed] = (),
+    ) -> SegmentPlan:
         prefix, inner, suffix = split_passthrough(text, self._tokenizer.characters)
         if not inner:
             return SegmentPlan(text, (text,))
@@ -105,50 +128,78 @@ class Planner:
         if language is not None and language == self._target:
             return SegmentPlan(text, (text,), ("language",))
         warnings = () if language is None else ("language",)
-        if not self._enabled:
+        if not self.protects and not singles and not enclosed:
             piece = self._piece(ProtectedText((inner,), source=inner), register)
             return SegmentPlan(text, tuple(part for part in (prefix, piece, suffix) if part), warnings)
-        spans = self.protector.spans(text)
+        spans = self.protector.spans(text, singles, self._unknown_words(text))
         first, last = _around(spans, len(prefix), len(text) - len(suffix))
         inside = [one.shifted(-first) for one in spans if first <= one.span.start and one.span.end <= last]
-        parts = self._split(text[first:last], inside, register)
+        around = [one.shifted(-first) for one in enclosed]
+        parts = self._split(text[first:last], inside, register, around)
         if all(isinstance(part, str) for part in parts):
             return SegmentPlan(text, (text,))
         return SegmentPlan(text, tuple(part for part in (text[:first], *parts, text[last:]) if part), warnings)
 
-    def _split(self, text: str, spans: Sequence[ProtectedSpan], register: Register | None) -> list[str | Piece]:
+    def _unknown_words(self, text: str) -> list[tuple[int, int]]:
+        """Words with characters that have no piece: spelt in bytes the model would make nonsense of them."""
+        known = self._tokenizer.characters
+        if not self._tokenizer.placeholders or set(text) <= known:
+            return []
+        words = (match.span() for match in re.finditer(r"[^\s()\[\]{}\"“”„,;:!?<>]+", text))
+        return [(start, end) for start, end in words if not set(text[start:end]) <= known]
+
+    def _split(
+        self,
+        text: str,
+        spans: Sequence[ProtectedSpan],
+        register: Register | None,
+        enclosed: Sequence[Enclosed] = (),
+    ) -> list[str | Piece]:
         if not self._tokenizer.placeholders:
-            return self._between([(one.span.start, one.span.end) for one in spans], text, register)
+            return self._between([(one.span.start, one.span.end) for one in spans], text, register, enclosed)
         pieces = protected(text, spans)
         if not any(_has_letters(piece.visible) for piece in pieces):
             return [text]
         parts: list[str | Piece] = []
+        at = 0
         for piece in pieces:
             before, inner, after = piece.stripped()
-            middle = self._piece(inner, register) if _has_letters(inner.visible) else inner.restore(inner.parts)
-            parts += [before, middle, after]
+            here = within(enclosed, at + len(before), inner)
+            at += len(piece.source)
+            if _has_letters(inner.visible):
+                parts += [before, self._piece(inner, register, here), after]
+            else:
+                parts += [before, around_all(inner.restore(inner.parts), here), after]
         return [part for part in parts if part]
 
-    def _between(self, spans: Sequence[tuple[int, int]], text: str, register: Register | None) -> list[str | Piece]:
+    def _between(
+        self,
+        spans: Sequence[tuple[int, int]],
+        text: str,
+        register: Register | None,
+        enclosed: Sequence[Enclosed] = (),
+    ) -> list[str | Piece]:
         parts: list[str | Piece] = []
         at = 0
         for start, end in [*spans, (len(text), len(text))]:
             piece = text[at:start]
             inner = piece.strip(" ")
+            before, after = piece[: len(piece) - len(piece.lstrip(" "))], piece[len(piece.rstrip(" ")) :]
+            protected_text = ProtectedText((inner,), source=inner)
+            here = within(enclosed, at + len(before), protected_text)
             if _has_letters(inner):
-                before, after = piece[: len(piece) - len(piece.lstrip(" "))], piece[len(piece.rstrip(" ")) :]
-                parts += [before, self._piece(ProtectedText((inner,), source=inner), register), after]
+                parts += [before, self._piece(protected_text, register, here), after]
             else:
-                parts.append(piece)
-            parts.append(text[start:end])
+                parts += [before, around_all(inner, here), after] if inner else [piece]
+            parts.append(around_all(text[start:end], [one for one in enclosed if start <= one.start < end]))
             at = end
         return [part for part in parts if part]
 
-    def _piece(self, text: ProtectedText, register: Register | None) -> Piece:
-        figures = [] if self._converter is None else self._converter.find(text.source)
+    def _piece(self, text: ProtectedText, register: Register | None, enclosed: Sequence[Enclosed] = ()) -> Piece:
+        figures = self.converter.find(text.source) if self.converter is not None and self._rewrites else []
         written = ((text.source[span.start : span.end], forms[0]) for span, forms in figures)
         differing = tuple((ours, theirs) for ours, theirs in written if ours != theirs)
-        return Piece(text, self.encode(text, register), register, differing)
+        return Piece(text, self.encode(text, register), register, tuple(enclosed), differing)
 
     def encode(self, text: ProtectedText, register: Register | None = None) -> Ids:
         """The ids that the model reads."""

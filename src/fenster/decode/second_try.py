@@ -74,6 +74,8 @@ class SecondTry:
     def _with_figures(self, piece: Piece) -> ProtectedText:
         """A piece in which further figures are placeholders too, as far as there are enough of them."""
         source = piece.text.source
+        if not self._planner.protects:
+            return piece.text
         spans = self._planner.protector.spans(source)
         more = protected(source, sorted([*spans, *self._planner.protector.digits(source, spans)]))
         return more[0] if len(more) == 1 and self._tokenizer.placeholders else piece.text

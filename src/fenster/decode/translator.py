@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from fenster.decode.second_try import SecondTry
 from fenster.decode.strategies import SourceDocument, make_strategy
 from fenster.document import Document, Segment
 from fenster.errors import ConfigError, InputError
+from fenster.io.hashing import file_sha256
 from fenster.language import REGISTERS, Register
 from fenster.model.attention.alignment import decoding_alignments
 from fenster.model.model_folder import LoadedModel, load_model
@@ -52,8 +54,8 @@ class Translator:
         self.strategy = make_strategy(loaded, self.config)
         self._searcher = Searcher(self.model, self.config, ControlSymbols.of(self.tokenizer))
         self.planner = Planner(self.tokenizer, loaded.description.languages, self.config)
-        checker = Checker(self.tokenizer, self.planner.counter)
-        self._assembler = Assembler(self.tokenizer, checker)
+        checker = Checker(self.tokenizer, self.planner.counter, self.planner.converter)
+        self._assembler = Assembler(loaded, checker)
         self._second_try = SecondTry(self._searcher, self.planner, self.tokenizer, self.strategy, checker)
         if self.config.register != "auto":
             self._check_register(self.config.register)
@@ -66,6 +68,11 @@ class Translator:
         loaded = load_model(Path(folder), where)
         int8 = loaded.description.bits == 8 and where == "cpu" if config.int8 is None else config.int8
         return cls(replace(loaded, model=quantized(loaded.model)) if int8 else loaded, config)
+
+    def settings(self) -> dict[str, Any]:
+        """All settings that translations depend on, files by their content."""
+        terms = self.config.do_not_translate
+        return self.config.model_dump() | {"do_not_translate": None if terms is None else file_sha256(terms)}
 
     def translate(
         self,
@@ -190,7 +197,9 @@ class Translator:
     def _open(
         self, number: int, document: Document, done: Sequence[Translated], history: Pairs, gold: Document | None
     ) -> DocumentState:
-        plans = [self.planner.plan(segment.text, self._register(segment)) for segment in document.segments]
+        plans = [
+            self.planner.plan(segment.text, self._register(segment), segment.marks) for segment in document.segments
+        ]
         if gold is not None and len(gold) != len(document):
             raise ConfigError(f"gold has {len(gold)} segments, and the document {len(document)}")
         known = [

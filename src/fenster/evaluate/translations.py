@@ -48,7 +48,7 @@ def translate_test_set(documents: Sequence[ParallelDocument], translator: Transl
     mark = stamp(
         [document.source.texts for document in documents],
         translator.loaded.folder,
-        translator.config.model_dump(),
+        translator.settings(),
     )
     known = _read_stamp(path)
     if path.is_file() and (known.pop("stamp", None), known.pop("sha256", None)) == (mark, file_sha256(path)):

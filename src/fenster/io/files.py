@@ -119,6 +119,11 @@ class FileSource:
         """(line number from 1, line without its end) of every line; a BOM at the start is removed."""
         return decoded_lines(io.BytesIO(self.data), self.path)
 
+    @property
+    def bom(self) -> str:
+        """The byte order mark that the file begins with, or nothing."""
+        return "\ufeff" if self.data.startswith("\ufeff".encode()) else ""
+
     def line_ends(self) -> list[str]:
         """How each line ends; the last one ends in a line feed even if it has no end."""
         return ["\r\n" if line.endswith(b"\r\n") else "\n" for line in io.BytesIO(self.data)]

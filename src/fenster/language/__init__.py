@@ -39,8 +39,9 @@ class NumberStyle(Config):
     """Words that multiply a number, such as million; a currency's sign before such a number is left to the model."""
     labels: tuple[str, ...] = ()
     """Words before a number that is a name and no quantity: version 1.5, section 2.3."""
+    months: tuple[str, ...] = ()
     number_words: tuple[str, ...] = ()
-    """Words that another language may write in figures."""
+    """Words for 0, 1, 2 …, as regular expressions: a translation may have them instead of figures."""
 
 
 class AddressForms(Config):

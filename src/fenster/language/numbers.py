@@ -14,9 +14,12 @@ from fenster.language import Language, NumberStyle
 from fenster.language.spans import Span
 
 _SIGNS = "€$£¥"
+_CODES = "EUR|USD|GBP|CHF|JPY|CAD|AUD|SEK|NOK|DKK|PLN|CZK|CNY|INR"
 _DIGIT = re.compile(r"\d")
-_BEFORE = r"(?<![\w.,:/'’-])(?<![.,:/]\d)"
-_AFTER = r"(?!\w)(?![.,:/'’]\d)"
+# Not inside a longer number or word; behind the dash of a range the second number counts, and its dash is no sign.
+_BEFORE = r"(?:(?<![\w.,:/'’%‰-])(?<![.,:/]\d)|(?<=[\d%‰mM][-–]))"
+_UNITS = r"(?:[kmcdµμ]?m|[km]?g|m?l|[KMGT]i?B|[kMGT]?bit|[kMG]?Hz|[kM]?W|kWh|[mk]?V|m?A|km/h|mph|°[CF]|px|pt|dpi|°)"
+_AFTER = rf"(?:(?!\w)|(?={_UNITS}(?!\w)))(?![.,:/'’]\d)"
 
 
 class WrittenNumber(NamedTuple):
@@ -32,6 +35,7 @@ class NumberConverter:
 
     def __init__(self, source: Language, target: Language) -> None:
         self.source, self.target = source.numbers, target.numbers
+        self._source = source
 
     def find(self, text: str) -> list[WrittenNumber]:
         """Numbers with separators, percentages, amounts, dates, times, and long ones, in order."""
@@ -46,22 +50,38 @@ class NumberConverter:
                 found.append(WrittenNumber(Span(*match.span(), name), tuple(dict.fromkeys(forms))))
         return found
 
+    def without_equals(self, source: str, target: str) -> tuple[str, str]:
+        """Both texts without the numbers of the source that the target has in a notation of its own, or in words."""
+        for (start, end, _), forms in reversed(self.find(source)):
+            written = next((form for form in forms if form in target), None)
+            if written is not None:
+                source, target = source[:start] + source[end:], target.replace(written, " ", 1)
+        for match in reversed(list(re.finditer(r"(?<![\w.,])(\d{1,2})(?:st|nd|rd|th|s)?(?![\w.,]\d)(?!\w)", source))):
+            value = int(match[1])
+            words = self.target.number_words[value] if value < len(self.target.number_words) else "(?!)"
+            in_words = re.search(rf"\b(?:{words})", target, re.IGNORECASE) is not None
+            if in_words and not re.search(rf"(?<!\d){value}(?!\d)", target):
+                source = source[: match.start()] + source[match.end() :]
+        return source, target
+
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
         group, decimal = re.escape(self.source.group), re.escape(self.source.decimal)
         grouped = rf"\d{{1,3}}(?:{group}\d{{3}})+(?:{decimal}\d+)?"
         foreign = rf"\d{{1,3}}(?:{decimal}\d{{3}})+{group}\d+"  # 1.200,50 in English
-        number = rf"(?:{grouped}|{foreign}|\d+{decimal}\d+|\d+)"
+        bare = rf"(?<!\d){decimal}\d+"  # .5
         structured = rf"(?:{grouped}|{foreign}|\d+{decimal}\d+|\d{{5,}})"
+        number = rf"(?:{grouped}|{foreign}|\d+{decimal}\d+|{bare}|\d+)"
         scale = "|".join(map(re.escape, self.source.scales)) or "(?!)"
         # The last stop of "9 a.m." at the end of a sentence is the sentence's.
-        half = r"[ap](?:\.m\.(?=\s*\S)|\.m(?=\.\s*$)|m\b)"
+        half = r"[apAP](?:\.[mM]\.(?=\s*\S)|\.[mM](?=\.\s*$)|[mM]\b)"
         kinds = {
             "date": r"\d{4}-\d{2}-\d{2}(?:T[\d:.]+Z?)?|\d{1,2}/\d{1,2}/(?:\d{4}|\d{2})|\d{1,2}\.\d{1,2}\.\d{4}",
             "time": rf"\d{{1,2}}(?:[:.]\d{{2}}(?::\d{{2}})?)? ?{half}|\d{{1,2}}:\d{{2}}(?::\d{{2}})?(?:[.,]\d+)?",
-            "amount": rf"[{_SIGNS}] ?[-−]?{number}(?! ?(?:{scale})\b)|{number} ?[{_SIGNS}]",
+            "amount": rf"[-−]?[{_SIGNS}] ?[-−]?{number}(?! ?(?:{scale})\b)|{number} ?[{_SIGNS}]",
+            "coded": rf"(?:{_CODES}) ?{number}(?! ?(?:{scale})\b)|{number} ?(?:{_CODES})\b",
             "percentage": rf"[-−+±]?{number} ?[%‰]",
-            "quantity": rf"[-−+±]?{structured}",
+            "quantity": rf"[-−+±]?{structured}|{bare}",
         }
         return re.compile("|".join(rf"(?P<{kind}>{_BEFORE}(?:{p}){_AFTER})" for kind, p in kinds.items()))
 
@@ -71,7 +91,9 @@ class NumberConverter:
             return [date]
         first, second, year = date.split("/")
         month, day = (first, second) if self.source.date == "month-first" else (second, first)
-        if int(day) <= 12 or int(month) > 12:  # may be read either way
+        if int(month) > 12:  # the other order, then
+            month, day = day, month
+        if int(day) <= 12 or int(month) > 12:  # may be read either way, or is no date
             return [date]
         parts = (day, month, year) if self.target.date == "day-first" else (month, day, year)
         separator = self.target.date_separator
@@ -79,7 +101,9 @@ class NumberConverter:
         return [separator.join(parts), separator.join(padded), date]
 
     def _time(self, match: re.Match[str], text: str) -> list[str]:
-        clock = re.fullmatch(r"(\d{1,2})(?:[:.](\d{2}))?(:\d{2})?([.,]\d+)? ?(?:([ap])\.?m\.?)?", match.group())
+        clock = re.fullmatch(
+            r"(\d{1,2})(?:[:.](\d{2}))?(:\d{2})?([.,]\d+)? ?(?:([ap])\.?m\.?)?", match.group().lower()
+        )
         assert clock is not None
         hour, minute, second, fraction, half = clock.groups()
         if half is None or self.target.clock == 12:
@@ -100,11 +124,19 @@ class NumberConverter:
     def _amount(self, match: re.Match[str], text: str) -> list[str]:
         whole = match.group()
         sign = next(character for character in whole if character in _SIGNS)
-        numbers = self._number(whole.replace(sign, "").strip())
+        numbers = self._number(whole.replace(sign, "").replace(" ", ""))
         words = self.target.currency_words.get(sign, ())
         after = [f"{number}{gap}{mark}" for number in numbers for mark in (sign, *words) for gap in (" ", "")]
         before = [f"{mark}{gap}{number}" for number in numbers for mark in (sign, *words) for gap in ("", " ")]
         return [*before, *after] if self.target.currency == "before" else [*after, *before]
+
+    def _coded(self, match: re.Match[str], text: str) -> list[str]:
+        """An amount with the code of its currency, which stays on its side."""
+        code = re.search(r"[A-Z]+", match.group())
+        assert code is not None
+        numbers = self._number(match.group().replace(code.group(), "").strip())
+        first = match.group().startswith(code.group())
+        return [f"{code.group()} {number}" if first else f"{number} {code.group()}" for number in numbers]
 
     def _percentage(self, match: re.Match[str], text: str) -> list[str]:
         whole = match.group()
@@ -121,17 +153,29 @@ class NumberConverter:
         return self._number(number)
 
     def _is_name(self, match: re.Match[str], text: str) -> bool:
-        """True after a label or a name (version 1.5, Python 3.12): such figures are not quantities."""
-        if self.source.group in match.group():
+        """True after a label or a name (version 1.5, Python 3.12) and before a heading (1.1 Introduction): such
+        figures are not quantities."""
+        before, after = text[: match.start()], text[match.end() :]
+        if self.source.group in match.group() or re.match(rf" ?(?:{'|'.join(self.source.scales)})\b", after):
             return False
-        before = re.search(r"(?:^|(?P<gap>\S*[\s(]))(?P<word>[\w+#-]+)\.?[ (]$", text[: match.start()])
-        if before is None:
+        if not before.strip():
+            short = re.fullmatch(r"\d{1,2}\.\d{1,2}", match.group()) is not None
+            return short and re.match(r"[.)]? [A-Z]", after) is not None
+        last = re.search(r"(?P<word>[\w+#-]+)\.?[ (]$", before)
+        if last is None:
             return False
-        word = before["word"]
+        word = last["word"]
         if word.lower() in self.source.labels:
             return True
-        starts_sentence = before.start("word") == 0 or re.search(r"[.!?:“”\"(]\s*$", text[: before.start("word")])
-        return word[0].isupper() and not starts_sentence
+        starts_sentence = last.start() == 0 or re.search(r"[.!?:“”\"(]\s*$", before[: last.start()]) is not None
+        if word.lower() in self.source.months or (starts_sentence and word.lower() in self._ordinary):
+            return False
+        return any(character.isupper() for character in word)
+
+    @cached_property
+    def _ordinary(self) -> frozenset[str]:
+        """Words that begin a sentence and are no names."""
+        return frozenset((*self._source.common_words, *self._source.leading_words))
 
     def _number(self, written: str) -> list[str]:
         """A number's forms in the target language."""
@@ -143,6 +187,7 @@ class NumberConverter:
                 {**source.model_dump(), "group": source.decimal, "decimal": source.group}
             )
         whole, _, fraction = digits.partition(source.decimal)
+        whole = whole or "0"  # .5
         plain = whole.replace(source.group, "")
         end = f"{target.decimal}{fraction}" if fraction else ""
         forms = []

@@ -56,6 +56,8 @@ class ProtectedText:
     values: dict[Placeholder, str] = field(default_factory=dict)
     source: str = ""
     """The sentence itself."""
+    lengths: dict[Placeholder, int] = field(default_factory=dict)
+    """Characters of the sentence that each placeholder stands for."""
 
     def restore(self, parts: Iterable[str | Placeholder]) -> str:
         """A translation in parts with every placeholder written out."""
@@ -71,11 +73,18 @@ class ProtectedText:
         if parts and isinstance(parts[-1], str):
             after = " " * (len(parts[-1]) - len(parts[-1].rstrip(" ")))
             parts[-1] = parts[-1].rstrip(" ")
-        return (
-            before,
-            ProtectedText(tuple(part for part in parts if part), self.values, self.source.strip(" ")),
-            after,
-        )
+        bare = ProtectedText(tuple(part for part in parts if part), self.values, self.source.strip(" "), self.lengths)
+        return before, bare, after
+
+    def visible_offset(self, offset: int) -> int:
+        """Where a character of the sentence is in what the model sees, each placeholder being one character."""
+        seen = here = 0
+        for part in self.parts:
+            length, shown = (len(part),) * 2 if isinstance(part, str) else (self.lengths[part], 1)
+            if offset < here + length:
+                return seen + min(offset - here, shown)
+            here, seen = here + length, seen + shown
+        return seen
 
     @property
     def visible(self) -> str:
@@ -98,13 +107,18 @@ class Protector:
         self._finder, self._numbers = SpanFinder(patterns, terms), numbers
         self._converter = None if source is None or target is None else NumberConverter(source, target)
 
-    def spans(self, text: str) -> list[ProtectedSpan]:
-        """Everything to protect, in order."""
-        spans = [ProtectedSpan(span, "x", (text[span.start : span.end],)) for span in self._finder.find(text)]
+    def spans(
+        self, text: str, marks: Sequence[tuple[int, int]] = (), others: Sequence[tuple[int, int]] = ()
+    ) -> list[ProtectedSpan]:
+        """Everything to protect, in order; `marks`, which a file format names, before all else, and `others` where
+        nothing else is."""
+        spans = [ProtectedSpan(Span(start, end, "mark"), "x", (text[start:end],)) for start, end in marks]
+        spans += [ProtectedSpan(span, "x", (text[span.start : span.end],)) for span in self._finder.find(text)]
         if self._converter is not None and self._numbers != "model":
             for span, forms in self._converter.find(text):
                 kept = forms if self._numbers == "convert" else (text[span.start : span.end],)
                 spans.append(ProtectedSpan(span, "t" if span.kind == "time" else "n", kept))
+        spans += [ProtectedSpan(Span(start, end, "other"), "x", (text[start:end],)) for start, end in others]
         kept_spans = set(without_overlaps(one.span for one in spans))
         return sorted((one for one in spans if one.span in kept_spans), key=lambda one: one.span.start)
 
@@ -170,13 +184,14 @@ def protected(text: str, spans: Sequence[ProtectedSpan]) -> list[ProtectedText]:
     used = dict.fromkeys(PLACEHOLDERS, 0)
     placed: list[tuple[Span, Placeholder]] = []
     values: dict[Placeholder, str] = {}
+    lengths: dict[Placeholder, int] = {}
     begin = 0
 
     def finish(end: int) -> None:
-        nonlocal begin, placed, values
+        nonlocal begin, placed, values, lengths
         shifted = [(Span(s.start - begin, s.end - begin, s.kind), p) for s, p in placed]
-        pieces.append(ProtectedText(marked(text[begin:end], shifted), values, text[begin:end]))
-        begin, placed, values = end, [], {}
+        pieces.append(ProtectedText(marked(text[begin:end], shifted), values, text[begin:end], lengths))
+        begin, placed, values, lengths = end, [], {}, {}
         used.update(dict.fromkeys(PLACEHOLDERS, 0))
 
     for one in spans:
@@ -186,6 +201,7 @@ def protected(text: str, spans: Sequence[ProtectedSpan]) -> list[ProtectedText]:
         used[one.kind] += 1
         placed.append((one.span, placeholder))
         values[placeholder] = one.forms[0]
+        lengths[placeholder] = one.span.end - one.span.start
     finish(len(text))
     return pieces
 

@@ -15,6 +15,11 @@ _SUFFIXES = (
     "ogg|flac|srt|vtt|ass|po|mo|xliff|c|cc|cpp|h|hpp|java|js|ts|css|scss|php|rb|go|rs|sql|db|ttf|otf|woff2?|apk|dmg|"
     "jar|ipynb|tmx|tbx|bak|tmp|lock|env|pem|crt|key"
 )
+# Behind a double dash these are words of a sentence, and no option.
+_FUNCTION_WORDS = (
+    "but|and|or|nor|the|a|an|he|she|it|they|we|i|you|not|no|yes|so|as|if|in|on|at|to|for|of|with|who|which|that|this|"
+    "these|those|then|there|when|where|while|what|how|why|well|oh|my|his|her|their|our|your|is|was|are|were|by|from|like"
+)
 _END = r"(?<![.,;:!?'\"])"  # a stop behind a span belongs to the sentence
 _PART_OF_URL = r"[^\s<>\"`|\\^{}]+"
 
@@ -54,7 +59,10 @@ KINDS: dict[str, str] = {
     "mention": r"(?<![\w@/.])@[A-Za-z_][\w.-]*\w",
     "hashtag": r"(?<![\w&/#])#[A-Za-z_]\w*",
     "iban": r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b",
-    "option": r"(?<![\w-])--?[A-Za-z][\w-]*\w(?==|\b)",
+    "option": _any(
+        rf"(?<![\w-])--(?!(?:{_FUNCTION_WORDS})\b)[a-z][a-z0-9]*(?:-[a-z0-9]+)*\b(?=[=\s.,;:)\]]|$)",
+        r"(?<=\s)-(?![AIO]\b)[A-Za-z]\b(?=[=\s.,;:)\]]|$)",
+    ),
     "identifier": _any(
         r"\b[A-Za-z]\w*(?:_\w+)+\b",
         r"\b[a-z]+(?:[A-Z][a-z0-9]+)+\b(?:\(\))?",

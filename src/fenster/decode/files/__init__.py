@@ -7,13 +7,15 @@ from pathlib import Path
 
 from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
 from fenster.decode.files.jsonl import JsonlFormat
+from fenster.decode.files.markdown import MarkdownFormat
 from fenster.decode.files.subtitles import SubtitleFormat
 from fenster.decode.files.text import TextFormat
 from fenster.io.files import bare_suffix
 from fenster.registry import Registry
 
 DOCUMENT_FORMATS: Registry[type[DocumentFormat]] = Registry(
-    "document format", {"text": TextFormat, "jsonl": JsonlFormat, "subtitles": SubtitleFormat}
+    "document format",
+    {"text": TextFormat, "jsonl": JsonlFormat, "markdown": MarkdownFormat, "subtitles": SubtitleFormat},
 )
 
 

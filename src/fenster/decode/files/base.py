@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from fenster.decode.result import Translated
+from fenster.document import Mark
 from fenster.io.files import FileSource
 
 
@@ -32,11 +33,13 @@ class FileOptions:
 
 
 class FileSegment(NamedTuple):
-    """A segment of a file, the line it starts at, for messages, and the register that it asks for, if any."""
+    """A segment of a file, the line it starts at, for messages, the register that it asks for, if any, and its inline
+    markup."""
 
     text: str
     line: int
     register: str = ""
+    marks: tuple[Mark, ...] = ()
 
 
 class ParsedFile(ABC):

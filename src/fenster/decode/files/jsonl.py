@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from fenster.data.text import normalise
+from fenster.data.text import check_texts, normalise
 from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
 from fenster.decode.files.text import split_lines
 from fenster.decode.result import Translated
 from fenster.errors import InputError
-from fenster.io.files import FileSource, bare_suffix
+from fenster.io.files import STANDARD_INPUT, FileSource, bare_suffix
 from fenster.language import REGISTERS
 
 SUFFIX = ".jsonl"
-_KEYS = ("source", "document", "id", "register")
+_OURS = ("line", "target", "score", "capped", "seconds", "warnings", "alternatives")  # what we write
 _REGISTERS = ("", "auto", *REGISTERS)
 
 
@@ -36,8 +36,8 @@ class JsonlDocument(ParsedFile):
     def _record(self, line: int, segment: Translated) -> dict[str, Any]:
         record = {
             "line": line,
-            **self.given.get(line, {}),
             "source": segment.source,
+            **self.given.get(line, {}),
             "target": segment.text,
             "score": segment.score,
             "capped": segment.capped,
@@ -56,7 +56,8 @@ class JsonlFormat(DocumentFormat):
     about = "text or JSON objects in; one object per segment with source, target, score, warnings"
 
     def parse(self, source: FileSource, options: FileOptions) -> JsonlDocument:
-        if bare_suffix(source.path) == SUFFIX:
+        piped = str(source.path) == STANDARD_INPUT and source.data.lstrip()[:1] == b"{"
+        if piped or bare_suffix(source.path) == SUFFIX:
             return _objects(source, options)
         lines = split_lines(source, options)
         documents = [[FileSegment(text, line.number) for line in group for text in line.segments] for group in lines]
@@ -70,7 +71,7 @@ def _objects(source: FileSource, options: FileOptions) -> JsonlDocument:
     for number, text in source.lines():
         if text.strip():
             record = _record(text, source, number)
-            given[number] = {key: record[key] for key in ("document", "id", "register") if key in record}
+            given[number] = record
             segment = FileSegment(normalise(record["source"]), number, record.get("register") or "")
             segments.append((record.get("document"), segment))
     documents = [[segment for _, segment in group] for _, group in groupby(segments, key=lambda one: one[0])]
@@ -85,11 +86,17 @@ def _record(text: str, source: FileSource, number: int) -> dict[str, Any]:
         raise InputError(f"not JSON ({error})", path=source.path, line=number, expected=expected) from None
     if not isinstance(record, dict) or not isinstance(record.get("source"), str):
         raise InputError("has no text under `source`", path=source.path, line=number, expected=expected)
-    if record.get("register", "") not in _REGISTERS:
+    if (record.get("register") or "") not in _REGISTERS:
         raise InputError(
             f"unknown register {record['register']!r}",
             path=source.path,
             line=number,
             expected=", ".join(name for name in _REGISTERS if name),
         )
-    return {key: value for key, value in record.items() if key in _KEYS}
+    try:
+        check_texts([record["source"]])
+    except InputError:
+        raise InputError(
+            "holds half a character (a surrogate)", path=source.path, line=number, expected="whole characters"
+        ) from None
+    return {key: value for key, value in record.items() if key not in _OURS}

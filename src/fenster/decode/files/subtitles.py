@@ -14,6 +14,7 @@ from fenster.data.text import normalise
 from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
 from fenster.decode.files.cue_split import split_text, wrapped
 from fenster.decode.result import Translated
+from fenster.errors import InputError
 from fenster.io.files import FileSource
 from fenster.language import languages, load_language
 
@@ -25,9 +26,12 @@ _LONGEST = 4  # cues of a sentence
 _CLOCK = r"(?:(\d+):)?(\d{1,2}):(\d{2})[.,:](\d{1,3})"
 _TIMES = re.compile(rf"\s*{_CLOCK}\s*-->\s*{_CLOCK}")
 _DIALOGUE = re.compile(rf"Dialogue:[^,]*,\s*{_CLOCK}\s*,\s*{_CLOCK}\s*(?:,[^,]*){{6}},")
+_DRAWING = re.compile(r"\{[^{}]*\\p[1-9]")
 _MARKUP = r"(?:<[^<>]*>|\{\\[^{}]*\})"
 _AROUND = re.compile(rf"((?:{_MARKUP}|[♪#]|\s)*)(.*?)((?:{_MARKUP}|[♪#]|\s)*)$", re.DOTALL)
 _DASH = re.compile(rf"((?:{_MARKUP})*[-–—‐]\s*)(?=\S)")
+_STANDS_ALONE = re.compile(r"[\[(][^\])]*[\])]$|[^a-z]*[A-Z][^a-z]*$")  # a sound, a title
+_LABEL = re.compile(r"[A-Z][A-Z .'-]+:")
 _ENDS = re.compile(rf"[.!?…:;]['\"”’»)\]]*(?:{_MARKUP})*$")
 
 
@@ -69,6 +73,8 @@ class SubtitleDocument(ParsedFile):
     cues: list[Cue]
     passages: list[Passage]
     line_break: str
+    start: str
+    """A byte order mark, if the file has one."""
     leading: frozenset[str]
     """Words of the target language that belong to what follows them."""
     fast: list[int] = field(default_factory=list)
@@ -85,12 +91,13 @@ class SubtitleDocument(ParsedFile):
         ]
 
     def render(self, translated: Iterator[Translated]) -> Iterator[str]:
-        spoken: dict[int, list[str]] = {}
+        spoken: dict[int, list[tuple[str, str, str]]] = {}
         for passage in self.passages:
             texts = [next(translated).text for _ in passage.segments]
             for turn, words in zip(passage.turns, _spread(passage, texts, self.leading), strict=True):
-                spoken.setdefault(turn.cue, []).append(turn.before + words + turn.after)
+                spoken.setdefault(turn.cue, []).append((turn.before, words, turn.after))
         at = 0
+        yield self.start
         for number, cue in enumerate(self.cues):
             yield "".join(self.lines[at : cue.line])
             at = cue.line + cue.count
@@ -100,11 +107,17 @@ class SubtitleDocument(ParsedFile):
             yield self._words(cue, spoken[number])
         yield "".join(self.lines[at:])
 
-    def _words(self, cue: Cue, turns: list[str]) -> str:
+    def _words(self, cue: Cue, turns: list[tuple[str, str, str]]) -> str:
         """The words of a cue, in lines as they are shown."""
         end = re.search(r"\r?\n?$", self.lines[cue.line + cue.count - 1])
         assert end is not None  # it may be empty
-        shown = turns if len(turns) > 1 else wrapped(turns[0], LINE, self.leading)
+        shown = ["".join(turn) for turn in turns]
+        if len(turns) == 1:
+            before, words, after = turns[0]
+            whole = re.sub(_MARKUP, lambda mark: mark.group().replace(" ", "\0"), words)  # never cut inside it
+            first, *others = [line.replace("\0", " ") for line in wrapped(whole, LINE, self.leading)]
+            shown = [before + first, *others]
+            shown[-1] += after
         bare = [re.sub(_MARKUP, "", line) for line in shown]
         seconds = max(1, cue.end - cue.start) / 1000
         if sum(map(len, bare)) / seconds > SPEED:
@@ -132,12 +145,17 @@ class SubtitleFormat(DocumentFormat):
         lines = [text + end for (_, text), end in zip(source.lines(), ends, strict=True)]
         if lines and not source.data.endswith(b"\n"):
             lines[-1] = lines[-1].rstrip("\r\n")
-        styled = any(line.startswith("Dialogue:") for line in lines)
+        styled = any(_DIALOGUE.match(line) for line in lines) and not any(_TIMES.match(line) for line in lines)
         cues = _styled_cues(lines) if styled else _timed_cues(lines)
+        if not cues and any(line.strip() for line in lines) and not (styled or lines[0].startswith(("WEBVTT", "["))):
+            raise InputError(
+                "no cue", path=source.path, expected="subtitles, with times such as 00:00:01,000 --> 00:00:03,500"
+            )
         line_break = "\\N" if styled else (ends[0] if ends else "\n")
         turns = [turn for number, cue in enumerate(cues) for turn in _turns(number, cue, lines, styled)]
         leading = load_language(options.target).leading_words if options.target in languages() else ()
-        return SubtitleDocument(lines, cues, _passages(turns, cues, options.language), line_break, frozenset(leading))
+        passages = _passages(turns, cues, options.language)
+        return SubtitleDocument(lines, cues, passages, line_break, source.bom, frozenset(leading))
 
 
 def _timed_cues(lines: list[str]) -> list[Cue]:
@@ -163,7 +181,8 @@ def _styled_cues(lines: list[str]) -> list[Cue]:
     cues = []
     for number, line in enumerate(lines):
         dialogue = _DIALOGUE.match(line)
-        if dialogue is not None and line[dialogue.end() :].strip():
+        words = "" if dialogue is None else line[dialogue.end() :].strip()
+        if dialogue is not None and words and not _DRAWING.search(words):
             cues.append(Cue(number, 1, *_milliseconds(dialogue), head=dialogue.group()))
     return cues
 
@@ -180,7 +199,8 @@ def _milliseconds(times: re.Match[str]) -> tuple[int, int]:
 def _turns(number: int, cue: Cue, lines: list[str], styled: bool) -> list[Turn]:
     """The words of a cue by speaker: lines that begin with a dash are turns of their own."""
     if styled:
-        rows = re.split(r"\\[Nn]", lines[cue.line].rstrip("\r\n")[len(cue.head) :])
+        words = lines[cue.line].rstrip("\r\n")[len(cue.head) :].replace("\\h", " ")
+        rows = re.split(r"\\[Nn]", words)
     else:
         rows = [line.rstrip("\r\n") for line in lines[cue.line : cue.line + cue.count]]
     if len(rows) > 1 and all(_DASH.match(row) for row in rows):
@@ -215,7 +235,8 @@ def _passages(turns: Sequence[Turn], cues: Sequence[Cue], language: str) -> list
 def _continues(group: Sequence[Turn], turn: Turn, cues: Sequence[Cue]) -> bool:
     last = group[-1]
     pause = cues[turn.cue].start - cues[last.cue].end
-    speaks_anew = turn.cue == last.cue or _DASH.search(turn.before) is not None
+    speaks_anew = turn.cue == last.cue or _DASH.search(turn.before) is not None or "♪" in turn.before + last.after
+    speaks_anew = speaks_anew or _STANDS_ALONE.match(last.text) is not None or _begins_anew(last.text, turn.text)
     return not (
         speaks_anew
         or pause > _PAUSE
@@ -223,6 +244,16 @@ def _continues(group: Sequence[Turn], turn: Turn, cues: Sequence[Cue]) -> bool:
         or not last.text
         or _ENDS.search(last.text)
         or not turn.text
+    )
+
+
+def _begins_anew(before: str, after: str) -> bool:
+    """True if a cue looks like the beginning of a sentence, and the one before it not like half of one."""
+    if _LABEL.match(after) or _STANDS_ALONE.match(after):
+        return True
+    starts_low = after[:1].islower() or not after[:1].isalpha() or re.match(r"I\b", after) is not None
+    return not (
+        starts_low or before.endswith((",", "-", "–", "—", "...", "…")) or before.rsplit(" ", 1)[-1].islower()
     )
 
 

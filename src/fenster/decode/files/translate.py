@@ -44,11 +44,11 @@ def translate_file(
     if output is not None and (not output.name or output.is_dir()):
         raise FensterError("is a folder", path=output, expected="the name of a file to write")
     documents = [
-        Document("", tuple(Segment(one.text, register=one.register) for one in document))
+        Document("", tuple(Segment(one.text, register=one.register, marks=one.marks) for one in document))
         for document in file.documents
     ]
     reading = {key: value for key, value in asdict(options).items() if key != "nbest"}  # the journal has all of them
-    settings = {**translator.config.model_dump(), "history": list(history), **reading}
+    settings = {**translator.settings(), "history": list(history), **reading}
     ordinary = output is not None and (output.is_file() or not output.exists())  # not a pipe
     summary = FileSummary()
     mark = stamp([document.segments for document in documents], translator.loaded.folder, settings)

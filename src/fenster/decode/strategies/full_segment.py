@@ -133,6 +133,8 @@ def fit(sentences: list[Sentence], count: int) -> list[Sentence]:
 
 
 def _only(hypothesis: Hypothesis, number: int, sentences: list[Sentence]) -> Hypothesis:
-    """One sentence of a hypothesis over several; the score stays that of the whole."""
+    """One sentence of a hypothesis over several; the score stays that of the whole, and of its log-probability the
+    sentence has the share of its length."""
     capped = (0,) if number in hypothesis.capped else ()
-    return Hypothesis(sentences[number], hypothesis.score, hypothesis.logprob, capped)
+    share = len(sentences[number]) / max(1, len(hypothesis.ids))
+    return Hypothesis(sentences[number], hypothesis.score, hypothesis.logprob * share, capped)

@@ -1,0 +1,190 @@
+"""Markdown (CommonMark, tables and strikethrough): the words of paragraphs, headings, lists and tables are
+translated, and links, emphasis and images move with them. Code, front matter, HTML blocks, targets of links and all
+else stay as they are, byte for byte.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from markdown_it import MarkdownIt
+
+from fenster.data.sentence_split import sentences
+from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
+from fenster.decode.files.markdown_inline import MarkdownError, Unit, units
+from fenster.decode.result import Translated
+from fenster.document import Mark
+from fenster.io.files import FileSource
+
+_FRONT_MATTER = re.compile(r"---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
+_BLOCK = re.compile(
+    r"\s*(?:[-+*]\s|#{1,6}\s|>|\d+[.)]\s|[=~`|-]{3})"
+)  # what would begin a block at the start of a line
+
+
+@dataclass(frozen=True)
+class Range:
+    """Characters of the file that are replaced, and what lines after the first begin with."""
+
+    start: int
+    end: int
+    prefix: str
+    width: int
+    """Of the lines to wrap to; 0 for a single line."""
+    in_table: bool
+    segments: tuple[FileSegment, ...]
+
+
+@dataclass(frozen=True)
+class MarkdownDocument(ParsedFile):
+    text: str
+    ranges: tuple[Range, ...]
+    line_end: str
+    start: str
+    """A byte order mark, if the file has one."""
+    skipped: int
+    """Paragraphs that are left as they are, because their markup could not be followed."""
+
+    @property
+    def documents(self) -> Sequence[Sequence[FileSegment]]:  # type: ignore[override]
+        return [[segment for one in self.ranges for segment in one.segments]]
+
+    def render(self, translated: Iterator[Translated]) -> Iterator[str]:
+        at = 0
+        yield self.start
+        for one in self.ranges:
+            yield self.text[at : one.start].replace("\n", self.line_end)
+            words = " ".join(next(translated).text for _ in one.segments)
+            if words == " ".join(segment.text for segment in one.segments):
+                yield self.text[one.start : one.end].replace("\n", self.line_end)
+            else:
+                words = re.sub(r"(?<!\\)\|", r"\\|", words) if one.in_table else _no_block(words)
+                lines = _wrapped(words, one.width) if one.width else [words]
+                yield f"{self.line_end}{one.prefix}".join(lines)
+            at = one.end
+        yield self.text[at:].replace("\n", self.line_end)
+
+    def remarks(self) -> list[str]:
+        if not self.skipped:
+            return []
+        return [f"{self.skipped} paragraph(s) are left as they are: their markup could not be followed"]
+
+
+class MarkdownFormat(DocumentFormat):
+    suffixes = (".md", ".markdown")
+    about = "Markdown: only the words change, and inline markup moves with them"
+    writes_file = True
+
+    def parse(self, source: FileSource, options: FileOptions) -> MarkdownDocument:
+        text = "\n".join(line for _, line in source.lines()) + ("\n" if source.data.endswith(b"\n") else "")
+        ends = source.line_ends()
+        front = _FRONT_MATTER.match(text)
+        body = text if front is None else re.sub(r"[^\n]", " ", front.group()) + text[front.end() :]
+        ranges: list[Range] = []
+        skipped = 0
+        places = _Places(body)
+        in_table = False
+        for token in MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(body):
+            in_table = token.type in ("td_open", "th_open") if token.type.endswith("_open") else in_table
+            if token.type != "inline" or token.map is None:
+                continue
+            lines = places.find(token.content, token.map[0])
+            try:
+                found = units(token.content, token.children or []) if lines else None
+            except MarkdownError:
+                found = None
+            if found is None or lines is None:
+                skipped += 1
+                continue
+            ranges += [_range(unit, token.content, lines, places, options.language, in_table) for unit in found]
+        return MarkdownDocument(text, tuple(ranges), ends[0] if ends else "\n", source.bom, skipped)
+
+
+class _Places:
+    """Where the lines of paragraphs are in the file; cells of a table follow each other on one line."""
+
+    def __init__(self, text: str) -> None:
+        self.lines = text.split("\n")
+        self.starts = [0]
+        for line in self.lines:
+            self.starts.append(self.starts[-1] + len(line) + 1)
+        self._used: dict[int, int] = {}
+
+    def find(self, content: str, first: int) -> list[tuple[int, int]] | None:
+        """(line, column) of each line of a paragraph that begins in line `first`; None if it is not there."""
+        found = []
+        for number, part in enumerate(content.split("\n"), start=first):
+            column = self.lines[number].find(part, self._used.get(number, 0)) if number < len(self.lines) else -1
+            if column < 0:
+                return None
+            found.append((number, column))
+        for (number, column), part in zip(found, content.split("\n"), strict=True):
+            self._used[number] = column + len(part)
+        return found
+
+
+def _range(
+    unit: Unit, content: str, lines: list[tuple[int, int]], places: _Places, language: str, in_table: bool
+) -> Range:
+    first, last = content.count("\n", 0, unit.start), content.count("\n", 0, unit.end)
+    offsets = [0]
+    for part in content.split("\n"):
+        offsets.append(offsets[-1] + len(part) + 1)
+
+    def position(at: int, line: int) -> int:
+        number, column = lines[line]
+        return places.starts[number] + column + at - offsets[line]
+
+    number, column = lines[min(first + 1, len(lines) - 1)]
+    prefix = places.lines[number][:column] if last > first else ""
+    width = max(len(part) for part in content.split("\n")[first : last + 1]) if last > first else 0
+    segments = _segments(unit, lines[first][0] + 1, language)
+    return Range(position(unit.start, first), position(unit.end, last), prefix, width, in_table, segments)
+
+
+def _segments(unit: Unit, line: int, language: str) -> tuple[FileSegment, ...]:
+    """The sentences of a unit with the marks that each has."""
+    text = unit.text.rstrip(" ")
+    bounds: list[tuple[int, int]] = []
+    at = 0
+    for sentence in sentences(text, language):
+        start = text.find(sentence, at)
+        if start < 0:
+            bounds = []
+            break
+        bounds.append((start, start + len(sentence)))
+        at = start + len(sentence)
+    cut = any(start < mark.end and mark.start < start for start, _ in bounds[1:] for mark in unit.marks)
+    if not bounds or cut or text[bounds[-1][1] :].strip():
+        bounds = [(0, len(text))]
+    made = []
+    for start, end in bounds:
+        marks = tuple(
+            Mark(mark.start - start, mark.end - start, mark.pair, mark.opens)
+            for mark in unit.marks
+            if start <= mark.start and mark.end <= end
+        )
+        made.append(FileSegment(text[start:end], line, marks=marks))
+    return tuple(made)
+
+
+def _no_block(text: str) -> str:
+    """Text that does not begin a block, escaped if need be."""
+    number = re.match(r"\d+(?=[.)]\s)", text)
+    if number is not None:
+        return f"{number.group()}\\{text[number.end() :]}"
+    return f"\\{text}" if re.match(r"[-+*](?:\s|$)|#{1,6}(?:\s|$)|>|(?:[-=~`|*_] ?){3}", text) else text
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Lines of about the width of the source's; none of them may look like the beginning of a block."""
+    lines: list[str] = []
+    for line in textwrap.wrap(text, max(width, 40), break_long_words=False, break_on_hyphens=False) or [""]:
+        if lines and _BLOCK.match(line):
+            lines[-1] += f" {line}"
+        else:
+            lines.append(line)
+    return lines

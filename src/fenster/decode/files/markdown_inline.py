@@ -1,0 +1,186 @@
+"""The inline part of Markdown: which characters of it are words and which are markup.
+
+markdown-it says what a paragraph consists of, but not where; this walks along the text and its tokens together.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from markdown_it.token import Token
+
+from fenster.document import Mark
+
+_SOFT = re.compile(r"[ \t]*\n[ \t]*")
+_HARD = re.compile(r"(?: {2,}|\\)\n[ \t]*")
+_ENTITY = re.compile(r"&#?\w+;")
+_AUTOLINK = re.compile(r"<[^<>\s]*>")
+_TASK = re.compile(r"\[[ xX]\](?=\s)")
+
+
+class MarkdownError(Exception):
+    """The text is not what its tokens say: it is left as it is."""
+
+
+@dataclass
+class Unit:
+    """Text between hard breaks: `content[start:end]` of the paragraph, with single spaces instead of line breaks."""
+
+    start: int
+    end: int = 0
+    text: str = ""
+    marks: list[Mark] = field(default_factory=list)
+
+
+def units(content: str, children: Sequence[Token]) -> list[Unit]:
+    """The units of a paragraph. Raises MarkdownError."""
+    walk = _Walk(content)
+    task = _TASK.match(content)
+    walk.children(children)
+    walk.finish()
+    if walk.at != len(content.rstrip()):
+        raise MarkdownError
+    if task is not None and walk.units:
+        walk.units[0].marks.insert(0, Mark(*task.span()))
+    return [unit for unit in walk.units if unit.text]
+
+
+class _Walk:
+    def __init__(self, content: str) -> None:
+        self.content, self.at = content, 0
+        self.units: list[Unit] = []
+        self._unit = Unit(0)
+        self._open: list[int] = []
+        self._pairs = 0
+
+    def children(self, tokens: Sequence[Token]) -> None:
+        skipping = False
+        for token in tokens:
+            if skipping:
+                skipping = token.type != "link_close"
+            elif token.type == "link_open" and token.markup == "autolink":
+                self._take(_AUTOLINK, mark=True)
+                skipping = True
+            else:
+                self._token(token)
+
+    def _token(self, token: Token) -> None:
+        match token.type:
+            case "text" | "text_special":
+                self._text(token.content)
+            case "softbreak":
+                self._take(_SOFT)
+            case "hardbreak":
+                self.finish()
+                self._take(_HARD)
+                self._unit = Unit(self.at)
+            case "code_inline":
+                ticks = re.escape(token.markup)
+                self._take(re.compile(rf"{ticks}(?!`).+?(?<!`){ticks}(?!`)", re.DOTALL), mark=True)
+            case "html_inline":
+                self._literal(token.content)
+            case "link_open":
+                self._literal("[", opens=True)
+            case "link_close":
+                self._close_link()
+            case "image":
+                self._literal("![", opens=True)
+                self.children(token.children or [])
+                self._close_link()
+            case kind if kind.endswith("_open"):
+                self._literal(token.markup, opens=True)
+            case kind if kind.endswith("_close"):
+                self._literal(token.markup, opens=False)
+            case _:
+                raise MarkdownError
+
+    def _text(self, text: str) -> None:
+        """Characters as they are, escaped, or as entities."""
+        rest = text
+        while rest:
+            here = self.content[self.at : self.at + 1]
+            entity = _ENTITY.match(self.content, self.at) if here == "&" else None
+            known = html.unescape(entity.group()) if entity else ""
+            if here == "\\" and self.content[self.at + 1 : self.at + 2] == rest[0]:
+                self._add(self.content[self.at : self.at + 2], mark=True)
+                rest = rest[1:]
+            elif entity and rest.startswith(known) and known != entity.group():
+                self._add(entity.group(), mark=True)
+                rest = rest[len(known) :]
+            elif here == rest[0]:
+                self._add(here)
+                rest = rest[1:]
+            else:
+                raise MarkdownError
+
+    def _take(self, pattern: re.Pattern[str], mark: bool = False) -> None:
+        found = pattern.match(self.content, self.at)
+        if found is None:
+            raise MarkdownError
+        if mark:
+            self._add(found.group(), mark=True)
+        else:
+            self.at = found.end()
+            if self._unit.text and not self._unit.text.endswith(" "):
+                self._unit.text += " "
+
+    def _literal(self, text: str, opens: bool | None = None) -> None:
+        if not self.content.startswith(text, self.at):
+            raise MarkdownError
+        pair = None
+        if opens:
+            self._pairs += 1
+            self._open.append(self._pairs)
+            pair = self._pairs
+        elif opens is False:
+            if not self._open:
+                raise MarkdownError
+            pair = self._open.pop()
+        self._add(text, mark=True, pair=pair, opens=bool(opens))
+
+    def _close_link(self) -> None:
+        end = _link_end(self.content, self.at)
+        self._literal(self.content[self.at : end], opens=False)
+
+    def _add(self, raw: str, mark: bool = False, pair: int | None = None, opens: bool = False) -> None:
+        shown = " ".join(raw.split("\n")) if mark else raw
+        begin = len(self._unit.text)
+        self._unit.text += shown
+        if mark:
+            self._unit.marks.append(Mark(begin, len(self._unit.text), pair, opens))
+        self.at += len(raw)
+
+    def finish(self) -> None:
+        self._unit.end = self.at
+        self.units.append(self._unit)
+
+
+def _link_end(content: str, at: int) -> int:
+    """Where a link that closes at `at` ends, its target included."""
+    if content[at : at + 1] != "]":
+        raise MarkdownError
+    after = content[at + 1 : at + 2]
+    if after == "[":
+        return content.index("]", at + 1) + 1 if "]" in content[at + 1 :] else at + 1
+    if after != "(":
+        return at + 1
+    depth, quote, number = 0, "", at + 1
+    while number < len(content):
+        character = content[number]
+        if character == "\\":
+            number += 1
+        elif quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'" and content[number - 1] in " \n":
+            quote = character
+        elif character == "(":
+            depth += 1
+        elif character == ")":
+            depth -= 1
+            if not depth:
+                return number + 1
+        number += 1
+    raise MarkdownError

@@ -1,0 +1,197 @@
+"""Markdown: only the words change, and inline markup moves with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from fenster.data.dataset import PreparedData
+from fenster.decode.config import DecodeConfig
+from fenster.decode.files import FileOptions, document_format
+from fenster.decode.files.markdown import MarkdownDocument
+from fenster.decode.files.translate import translate_file
+from fenster.decode.markup import Enclosed, Words, place, without_pairs
+from fenster.decode.result import Translated
+from fenster.decode.translator import Translator
+from fenster.document import Mark
+from fenster.io.files import FileSource
+from tests.helpers.models import make_loaded
+
+TEXT = """---
+title: Do not touch
+---
+# The **old** house
+
+A paragraph with [a link](https://example.com/a_b "A title") and *emphasis*. It runs
+over **two** lines and has `code` in it.
+
+> A quotation that is wrapped
+> over two lines, see ![a picture](dog.png).
+
+- First item
+- [ ] A task with ~~wrong~~ right text
+  - Nested item
+
+| Name | Price |
+|------|------:|
+| The red car | 1,200.50 |
+| A *big* dog | 50% |
+
+```python
+print("not translated")
+```
+
+Line one  \nline two with <b>html</b> and \\*stars\\* &amp; more.
+
+[ref]: https://example.com
+See [the manual][ref] or <https://example.com>.
+"""
+
+
+def parse(text: str) -> MarkdownDocument:
+    parsed = document_format(None, Path("a.md")).parse(FileSource(text.encode(), Path("a.md")), FileOptions())
+    assert isinstance(parsed, MarkdownDocument)
+    return parsed
+
+
+def render(parsed: MarkdownDocument, translate: Callable[[str], str]) -> str:
+    translated: Iterator[Translated] = iter([Translated(one.text, translate(one.text)) for one in parsed.segments])
+    text = "".join(parsed.render(translated))
+    assert next(translated, None) is None, "every segment was used"
+    return text
+
+
+def test_what_is_translated() -> None:
+    assert [one.text for one in parse(TEXT).segments] == [
+        "The **old** house",
+        'A paragraph with [a link](https://example.com/a_b "A title") and *emphasis*.',
+        "It runs over **two** lines and has `code` in it.",
+        "A quotation that is wrapped over two lines, see ![a picture](dog.png).",
+        "First item",
+        "[ ] A task with ~~wrong~~ right text",
+        "Nested item",
+        "Name",
+        "Price",
+        "The red car",
+        "1,200.50",
+        "A *big* dog",
+        "50%",
+        "Line one",
+        "line two with <b>html</b> and \\*stars\\* &amp; more.",
+        "See [the manual][ref] or <https://example.com>.",
+    ]
+    assert parse(TEXT).skipped == 0
+
+
+def test_untranslated_text_comes_back_as_it_was() -> None:
+    for text in (TEXT, TEXT.replace("\n", "\r\n"), TEXT.rstrip("\n"), "", "\n", "---\n", "a", "* * *\n"):
+        assert render(parse(text), lambda words: words) == text
+
+
+def test_marks_are_where_the_markup_is() -> None:
+    for segment in parse(TEXT).segments:
+        for mark in segment.marks:
+            literal = segment.text[mark.start : mark.end]
+            assert not any(character.isalpha() for character in literal.split("(")[0]) or literal.startswith(
+                ("`", "<", "&", "][")
+            ), literal
+        assert len([m for m in segment.marks if m.opens]) == len([m for m in segment.marks if m.pair and not m.opens])
+
+
+@given(st.text(alphabet=st.sampled_from("ab *_`[]()!<>#-|\n\\&;~:."), max_size=60))
+def test_any_text_comes_back(text: str) -> None:
+    assert render(parse(text), lambda words: words).replace("\n", "").replace(" ", "") == text.replace(
+        "\n", ""
+    ).replace(" ", "")
+
+
+def test_long_paragraphs_are_wrapped_with_their_prefix() -> None:
+    made = render(parse("> one two\n> three four\n"), lambda _: "wort " * 30 + "ende")
+    assert all(line.startswith("> ") for line in made.splitlines()) and max(map(len, made.splitlines())) < 60
+
+
+@pytest.mark.parametrize("kind", ["window", "concat-2"])
+def test_random_weights_keep_the_structure(toy: PreparedData, kind: str, tmp_path: Path) -> None:
+    translator = Translator(
+        make_loaded(toy, kind), DecodeConfig(beam=1, length_ratio=1.0, length_extra=2, guards=False)
+    )
+    parsed = parse(TEXT)
+    translate_file(translator, parsed, tmp_path / "a.de.md", FileOptions())
+    made = (tmp_path / "a.de.md").read_text(encoding="utf-8")
+
+    def shape(text: str) -> list[str]:
+        tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
+        return [token.type for token in tokens if token.type != "inline"]
+
+    assert shape(made) == shape(TEXT)
+    for literal in (
+        '](https://example.com/a_b "A title")',
+        "](dog.png)",
+        "[ ] ",
+        "`code`",
+        "<b>",
+        "</b>",
+        "&amp;",
+        "][ref]",
+    ):
+        assert made.count(literal) == TEXT.count(literal), literal
+    assert made.count("~~") == 2 and made.count("![") == 1
+
+
+def test_pairs_are_taken_out() -> None:
+    text = "A [**b**](u) c `x`"
+    marks = [Mark(2, 3, 1, True), Mark(3, 5, 2, True), Mark(6, 8, 2), Mark(8, 12, 1), Mark(15, 18)]
+    bare, enclosed, singles = without_pairs(text, marks)
+    assert bare == "A b c `x`" and singles == [(6, 9)]
+    assert enclosed == [Enclosed(2, 3, "[", "](u)"), Enclosed(2, 3, "**", "**")]
+
+
+def words(text: str) -> Words:
+    """One token per word."""
+    ends = [at for at, character in enumerate(text + " ") if character == " "]
+    return Words.of(text, ends)
+
+
+def test_marks_follow_attention() -> None:
+    source, target = "the red car", "der Wagen rot"
+    attention = np.array([[1.0, 0, 0], [0, 0, 1], [0, 1, 0]])
+    enclosed = [Enclosed(4, 7, "*", "*")]
+    assert place(target, enclosed, words(source), words(target), attention) == "der Wagen *rot*"
+    nested = [Enclosed(0, 11, "[", "](u)"), Enclosed(4, 7, "*", "*")]
+    assert place(target, nested, words(source), words(target), attention) == "[der Wagen *rot*](u)"
+    assert place("", enclosed, words(source), words(""), np.zeros((0, 3))) == "**"
+
+
+@given(st.integers(0, 5), st.integers(1, 6), st.integers(0, 2**32 - 1))
+def test_nesting_is_valid_whatever_the_attention(n_pairs: int, n_words: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    source = " ".join("abcdefgh"[: rng.integers(1, 9)])
+    target = " ".join("stuvwxyz"[:n_words])
+    enclosed: list[Enclosed] = []
+    for pair in range(n_pairs):
+        inside = enclosed[rng.integers(len(enclosed))] if enclosed and rng.random() < 0.5 else None
+        low, high = (inside.start, inside.end) if inside else (0, len(source))
+        start, end = sorted(rng.integers(low, high + 1, size=2).tolist())
+        crossing = any(o.start < start < o.end < end or start < o.start < end < o.end for o in enclosed)
+        if start < end and not crossing:
+            enclosed.append(Enclosed(start, end, f"<{pair}>", f"</{pair}>"))
+    enclosed.sort(key=lambda one: (one.start, -one.end))
+    attention = rng.random((n_words, len(source.split(" "))))
+    made = place(target, enclosed, words(source), words(target), attention)
+    stack: list[str] = []
+    rest = made
+    for one in enclosed:
+        assert made.count(one.opening) == made.count(one.closing) == 1
+    while "<" in rest:
+        tag, _, rest = rest[rest.index("<") + 1 :].partition(">")
+        if tag.startswith("/"):
+            assert stack.pop() == tag[1:], made
+        else:
+            stack.append(tag)
+    assert not stack
