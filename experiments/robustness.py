@@ -124,7 +124,7 @@ def survival(translator: Translator, made: list[Segment]) -> dict[str, Any]:
     lost: list[dict[str, str]] = []
     for (text, wanted, figures), output in zip(made, outputs, strict=True):
         kept = [output.count(one) == 1 for one in wanted]
-        right = [any(alone(form, output) == 1 for form in forms) for forms in figures]
+        right = [any(alone(form, output) == figures.count(forms) for form in forms) for forms in figures]
         spans, numbers = spans + len(kept), numbers + len(right)
         spans_kept, numbers_kept = spans_kept + sum(kept), numbers_kept + sum(right)
         if not all([*kept, *right]) and len(lost) < 10:
@@ -164,6 +164,7 @@ def main() -> None:
     parser.add_argument("--model", type=Path, default=DEFAULT_MODEL)
     parser.add_argument("--before", type=Path, help="the model without protection; the same one if left out")
     parser.add_argument("--beam", type=int, default=4)
+    parser.add_argument("--no-bleu", action="store_true", help="only what survives")
     parser.add_argument("--quick", action="store_true", help="a tenth of everything")
     parser.add_argument("-o", "--output", type=Path)
     options = parser.parse_args()
@@ -183,7 +184,7 @@ def main() -> None:
                 f"numbers {counts['numbers_kept']} of {counts['numbers']}",
                 flush=True,
             )
-    if options.before is None:
+    if options.before is None and not options.no_bleu:
         for name in ("europarl", "manuals", "chat", "everyday", "stories", "novels"):
             documents = list(read_corpus([DATA / name / "en-de.dev.tsv.xz"]))
             documents = documents[: max(3, len(documents) // (8 * share))]

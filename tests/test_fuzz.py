@@ -100,7 +100,12 @@ def test_translate(group: int, translator: Translator, tmp_path: Path) -> None:
     for number in numbers(group):
         rng = Random(number)
         name = rng.choice(list(DOCUMENT_FORMATS))
-        source = FileSource(text(rng), tmp_path / "a.txt")
+        data = text(rng)
+        if name == "subtitles" and rng.random() < 0.8:
+            rows = data.splitlines() or [b"a"]
+            clock = b"00:00:%02d,000 --> 00:00:%02d,500"
+            data = b"\n".join(b"%d\n%s\n%s\n" % (n, clock % (n, n), row) for n, row in enumerate(rows, 1))
+        source = FileSource(data, tmp_path / "a.txt")
         options = FileOptions(one_sentence_per_line=rng.random() < 0.3, documents=rng.random() < 0.3)
         output = tmp_path / f"out-{number}"
         try:
@@ -113,18 +118,19 @@ def test_translate(group: int, translator: Translator, tmp_path: Path) -> None:
         records = written.split("\n")[:-1]
         if name == "text":
             assert len(records) == len(list(source.lines())), number
-            wanted = [one for one in parsed.segments if not translator.planner.plan(one.text).is_copied]
-        else:
+        if name == "jsonl":
             assert len(records) == len(parsed.segments), number
             for record, segment in zip(map(json.loads, records), parsed.segments, strict=True):
                 for one in PROTECTOR.spans(record["source"]):
                     span = record["source"][one.span.start : one.span.end]
                     assert record["target"].count(span) >= 1, (number, span, record)
                 assert record["line"] == segment.line
-            wanted = []
-        for segment in wanted:
-            for one in PROTECTOR.spans(segment.text):
-                assert segment.text[one.span.start : one.span.end] in written, (number, segment)
+            continue
+        for segment in parsed.segments:
+            for one in PROTECTOR.spans(segment.text, [(mark.start, mark.end) for mark in segment.marks]):
+                # White space inside a span may be a line break of the format's.
+                span = segment.text[one.span.start : one.span.end]
+                assert span in written or "".join(span.split()) in "".join(written.split()), (number, segment)
 
 
 @pytest.mark.slow

@@ -113,7 +113,10 @@ def _order(read: list[Any]) -> Any:
 
 @pytest.mark.parametrize("name", DOCUMENT_FORMATS)
 def test_a_document_format_takes_exactly_its_segments(name: str) -> None:
-    source = FileSource(b"One. Two.\n\nThree.\n", Path("a.txt"))
+    data = b"One. Two.\n\nThree.\n"
+    if name == "subtitles":
+        data = b"1\n00:00:01,000 --> 00:00:02,000\nOne. Two.\n\n2\n00:00:03,000 --> 00:00:04,000\nThree.\n"
+    source = FileSource(data, Path("a.txt"))
     for options in (FileOptions(), FileOptions(one_sentence_per_line=True), FileOptions(documents=True)):
         parsed = document_format(name).parse(source, options)
         translated = iter([Translated(segment.text, segment.text.upper()) for segment in parsed.segments])

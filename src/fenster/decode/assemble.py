@@ -17,6 +17,7 @@ from fenster.decode.strategies.base import without_symbols
 from fenster.language.protect import Placeholder
 from fenster.model.model_folder import LoadedModel
 
+_FEWEST_TOKENS = 5  # of a translation that may be called unsure
 _DUPLICATE_WORDS = 6  # shorter translations may well occur twice
 
 
@@ -89,7 +90,7 @@ class Assembler:
         found: dict[str, None] = dict.fromkeys(plan.warnings)
         for piece, hypothesis in zip(plan.pieces, best, strict=True):
             found |= dict.fromkeys(self._checker.problems(piece, hypothesis))
-            if hypothesis.logprob < UNSURE * len(hypothesis.ids):
+            if len(hypothesis.ids) >= _FEWEST_TOKENS and hypothesis.logprob < UNSURE * len(hypothesis.ids):
                 found["unsure"] = None
             if hypothesis.capped:
                 found["limit"] = None

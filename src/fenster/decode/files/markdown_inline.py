@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from markdown_it.token import Token
 
+from fenster.data.text import SPACES
 from fenster.document import Mark
 
 _SOFT = re.compile(r"[ \t]*\n[ \t]*")
@@ -146,7 +147,9 @@ class _Walk:
         self._literal(self.content[self.at : end], opens=False)
 
     def _add(self, raw: str, mark: bool = False, pair: int | None = None, opens: bool = False) -> None:
-        shown = " ".join(raw.split("\n")) if mark else raw
+        shown = " ".join(raw.split("\n")) if mark else SPACES.sub(" ", raw)
+        if shown == " " and (not self._unit.text or self._unit.text.endswith(" ")):
+            shown = ""  # white space is normalised here, since marks count characters
         begin = len(self._unit.text)
         self._unit.text += shown
         if mark:

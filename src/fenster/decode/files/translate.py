@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from fenster.data.text import why_refused
-from fenster.decode.files.base import FileOptions, ParsedFile
+from fenster.decode.files.base import FileOptions, FileSegment, ParsedFile
 from fenster.decode.guards import PROBLEMS
 from fenster.decode.result import Translated
 from fenster.decode.resume import Journal, stamp
@@ -106,7 +106,7 @@ def report_problems(translator: Translator, file: ParsedFile) -> None:
             refused.add(segment.line)
         if translator.is_unreadable(segment.text):
             copied.add(segment.line)
-        strange = _unknown(translator, segment.text)
+        strange = _unknown(translator, segment)
         if strange:
             unknown.setdefault(segment.line, []).extend(strange)
     if refused:
@@ -140,8 +140,8 @@ def listed(lines: Iterable[int]) -> str:
     return ", ".join(map(str, numbers[:20])) + (" …" if len(numbers) > 20 else "")
 
 
-def _unknown(translator: Translator, text: str) -> list[str]:
+def _unknown(translator: Translator, segment: FileSegment) -> list[str]:
     """Characters without a piece in what the model reads of a segment."""
-    pieces = translator.planner.plan(text).pieces
+    pieces = translator.planner.plan(segment.text, marks=segment.marks).pieces
     seen = "".join(piece.text.visible for piece in pieces)
     return [character for character in seen if character not in translator.tokenizer.characters]
