@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -168,6 +168,7 @@ def test_marks_follow_attention() -> None:
     assert place("", enclosed, words(source), words(""), np.zeros((0, 3))) == "**"
 
 
+@settings(max_examples=500, deadline=None)
 @given(st.integers(0, 5), st.integers(1, 6), st.integers(0, 2**32 - 1))
 def test_nesting_is_valid_whatever_the_attention(n_pairs: int, n_words: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -138,45 +138,60 @@ def place(target: str, enclosed: Sequence[Enclosed], source: Words, words: Words
             if word >= 0 and source_word >= 0:
                 table[word, source_word] += attention[token, other]
     table /= np.maximum(table.sum(1, keepdims=True), 1e-9)
-    inserts: list[tuple[int, int, str]] = []
+    if not words.ranges:
+        return around_all(target, enclosed)
     spans: list[tuple[Enclosed, int, int]] = []
     for one in enclosed:
-        first, last = _bounds(one, spans, len(words.ranges))
         inside = [n for n, (a, b) in enumerate(source.ranges) if a < one.end and b > one.start]
-        if len(inside) < len(source.ranges):
-            first, last = _best(table[:, inside].sum(1), first, last)
-        spans.append((one, first, last))
+        spans.append((one, *_run(one, spans, table[:, inside].sum(1), len(inside) == len(source.ranges))))
+    # At one place longer runs open first and close last, and of equal ones the outer.
+    events: list[tuple[int, int, int, int, str]] = []
     for depth, (one, first, last) in enumerate(spans):
-        if not words.ranges:
-            return around_all(target, enclosed)
         start, end = words.ranges[first][0], words.ranges[last - 1][1]
         whole = first == 0 and last == len(words.ranges)
         while not whole and end - start > 1 and target[end - 1] in ".,;:!?…":
             end -= 1
-        inserts.append((start, depth, one.opening))
-        inserts.append((end, -depth - 1, one.closing))
-    for at, _, text in sorted(inserts, key=lambda item: (item[0], item[1]), reverse=True):
-        target = target[:at] + text + target[at:]
-    return target
+        events.append((start, 1, first - last, depth, one.opening))
+        events.append((end, 0, last - first, -depth, one.closing))
+    made, at = "", 0
+    for place_, _, _, _, mark in sorted(events):
+        made += target[at:place_] + mark
+        at = place_
+    return made + target[at:]
 
 
-def _bounds(one: Enclosed, spans: Sequence[tuple[Enclosed, int, int]], count: int) -> tuple[int, int]:
-    """The words that a pair may be around: inside the pair around it, and behind its neighbours in that one."""
-    first, last = 0, count
+def _run(
+    one: Enclosed, spans: Sequence[tuple[Enclosed, int, int]], score: Floats, everything: bool
+) -> tuple[int, int]:
+    """The words that a pair goes around: inside those of the pair around it, and beside those of other pairs. If
+    these left none, it goes around the words of the last of them."""
+    first, last = 0, len(score)
     for other, begin, end in spans:
         if other.start <= one.start and one.end <= other.end:
             first, last = begin, end
-    taken = [end for other, begin, end in spans if other.end <= one.start and first <= begin and end < last]
-    return max([first, *taken]), last
+    beside = [
+        (begin, end)
+        for other, begin, end in spans
+        if not (other.start <= one.start and one.end <= other.end) and first <= begin and end <= last
+    ]
+    taken = {word for begin, end in beside for word in range(begin, end)}
+    if everything and not taken:
+        return first, last
+    free = [word for word in range(first, last) if word not in taken]
+    if not free:
+        return beside[-1]
+    return _best(score, free)
 
 
-def _best(score: Floats, first: int, last: int) -> tuple[int, int]:
-    """The run of words between `first` and `last` that attends to the enclosed words most; at least one word."""
-    best, found = -np.inf, (first, min(first + 1, last))
-    for begin in range(first, last):
+def _best(score: Floats, free: Sequence[int]) -> tuple[int, int]:
+    """The run of free words that attends to the enclosed words most; at least one word."""
+    best, found = -np.inf, (free[0], free[0] + 1)
+    for number, begin in enumerate(free):
         total = 0.0
-        for end in range(begin + 1, last + 1):
-            total += score[end - 1] - _THRESHOLD
+        for offset, word in enumerate(free[number:]):
+            if word != begin + offset:
+                break  # another pair lies between
+            total += score[word] - _THRESHOLD
             if total > best:
-                best, found = total, (begin, end)
+                best, found = total, (begin, word + 1)
     return found
