@@ -37,6 +37,8 @@ ENGLISH = NumberConverter(load_language("de"), load_language("en"))
         ("1.1 Introduction", ["1.1"]),
         ("Python 3.12 is new; so is iOS 17.2.", ["3.12", "17.2"]),
         ("In May 1.5 million people came.", ["1,5"]),
+        ("About 296.31 points were sold.", ["296,31"]),
+        ("Add 1.5 cups. Weigh 2.5 kg.", ["1,5", "2,5"]),
         ("They paid 20 CHF, or USD 1,000.00.", ["20 CHF", "USD 1.000,00"]),
         ("a loss of -$5.00", ["-5,00 $"]),
         ("on 31/12/2024", ["31.12.2024"]),

@@ -168,8 +168,15 @@ class NumberConverter:
         if word.lower() in self.source.labels:
             return True
         starts_sentence = last.start() == 0 or re.search(r"[.!?:“”\"(]\s*$", before[: last.start()]) is not None
-        if word.lower() in self.source.months or (starts_sentence and word.lower() in self._ordinary):
+        if word.lower() in self.source.months:
             return False
+        if starts_sentence:
+            # Every sentence begins with a capital. "Python 3.12 is new" goes on with a small word, "Add 1.5 cups" with
+            # what is counted.
+            following = re.match(r"\s*([A-Za-z]+)", after)
+            counted = following is not None and following[1].lower() not in self._ordinary
+            if counted or word.lower() in self._ordinary:
+                return False
         return any(character.isupper() for character in word)
 
     @cached_property
