@@ -171,8 +171,8 @@ class NumberConverter:
         if word.lower() in self.source.months:
             return False
         if starts_sentence:
-            # Every sentence begins with a capital. "Python 3.12 is new" goes on with a small word, "Add 1.5 cups" with
-            # what is counted.
+            # Every sentence begins with a capital. "Python 3.12 is new" continues with a small word, "Add 1.5 cups"
+            # with what is counted.
             following = re.match(r"\s*([A-Za-z]+)", after)
             counted = following is not None and following[1].lower() not in self._ordinary
             if counted or word.lower() in self._ordinary:
