@@ -8,20 +8,16 @@ something else.
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
 import re
 from collections import Counter
-from pathlib import Path
+
+from script import DATA, parser, write
 
 from fenster.data.corpora import read_corpus
 from fenster.decode.config import DecodeConfig
 from fenster.decode.translator import Translator
 from fenster.document import Document, Mark, Segment
-from fenster.model.model_folder import DEFAULT_MODEL
 
-DATA = Path(os.environ.get("FENSTER_DATA", "data/raw"))
 SETS = ("europarl", "novels", "stories", "manuals")
 
 
@@ -47,11 +43,8 @@ def marked(text: str, start: int, end: int) -> Segment:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, default=DEFAULT_MODEL)
-    parser.add_argument("--beam", type=int, default=4)
-    parser.add_argument("-o", "--output", type=Path)
-    options = parser.parse_args()
+    options_parser = parser(__doc__)
+    options = options_parser.parse_args()
     translator = Translator.load(options.model, DecodeConfig(beam=options.beam))
     given = sentences(200)
     result: dict[str, dict[str, int]] = {}
@@ -76,9 +69,7 @@ def main() -> None:
                 counts["overlapping" if name in inside.group(1) else "lost"] += 1
         result[kind] = dict(counts)
         print(f"{kind}: {', '.join(f'{key} {count}' for key, count in counts.most_common())}", flush=True)
-    if options.output is not None:
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    write(result, options.output)
 
 
 if __name__ == "__main__":

@@ -6,14 +6,11 @@ each sentence alone and in its document; BLEU with the reference's own register 
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import sacrebleu
+from script import DATA, parser, write
 
 from fenster.data.corpora import read_corpus
 from fenster.decode.config import DecodeConfig
@@ -21,9 +18,7 @@ from fenster.decode.translator import Translator
 from fenster.document import Document, Segment
 from fenster.language import REGISTERS, Register, load_language
 from fenster.language.register import RegisterCounter
-from fenster.model.model_folder import DEFAULT_MODEL
 
-DATA = Path(os.environ.get("FENSTER_DATA", "data/raw"))
 SETS = ("chat", "everyday", "stories", "novels", "manuals", "dialogue")
 COUNTER = RegisterCounter(load_language("en"), load_language("de"))
 
@@ -65,12 +60,9 @@ def measure(translator: Translator, name: str, most: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, default=DEFAULT_MODEL)
-    parser.add_argument("--beam", type=int, default=4)
-    parser.add_argument("--most", type=int, default=300, help="sentences per set")
-    parser.add_argument("-o", "--output", type=Path)
-    options = parser.parse_args()
+    options_parser = parser(__doc__)
+    options_parser.add_argument("--most", type=int, default=300, help="sentences per set")
+    options = options_parser.parse_args()
     translator = Translator.load(options.model, DecodeConfig(beam=options.beam))
     results = {}
     for name in SETS:
@@ -82,9 +74,7 @@ def main() -> None:
         )
         bleu = ", ".join(f"{key} {score:.1f}" for key, score in one["bleu"].items())
         print(f"{name:9} {one['sentences']:4} sentences: {shares}; BLEU {bleu}", flush=True)
-    if options.output is not None:
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    write(results, options.output)
 
 
 if __name__ == "__main__":

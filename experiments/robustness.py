@@ -12,9 +12,6 @@ A span survives if it comes out byte for byte exactly once; a number if its digi
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
 import random
 import re
 import time
@@ -23,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import sacrebleu
+from script import DATA, parser, write
 
 from fenster.data.corpora import read_corpus
 from fenster.decode.config import DecodeConfig
@@ -30,11 +28,9 @@ from fenster.decode.translator import Translator
 from fenster.language import load_language
 from fenster.language.numbers import NumberConverter
 from fenster.language.protect import Protector
-from fenster.model.model_folder import DEFAULT_MODEL
 
 Segment = tuple[str, list[str], list[tuple[str, ...]]]
 """A text, its spans, and the acceptable forms of each of its numbers."""
-DATA = Path(os.environ.get("FENSTER_DATA", "data/raw"))
 NAMES = ["anna.mueller", "j_smith", "support", "o'neil", "x+y", "kim-lee"]
 HOSTS = ["example.com", "mail.acme.co.uk", "tu-berlin.de", "a-b.io"]
 SPANS: dict[str, list[str]] = {
@@ -160,14 +156,11 @@ def bleu(translator: Translator, documents: list[Any]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, default=DEFAULT_MODEL)
-    parser.add_argument("--before", type=Path, help="the model without protection; the same one if left out")
-    parser.add_argument("--beam", type=int, default=4)
-    parser.add_argument("--no-bleu", action="store_true", help="only what survives")
-    parser.add_argument("--quick", action="store_true", help="a tenth of everything")
-    parser.add_argument("-o", "--output", type=Path)
-    options = parser.parse_args()
+    options_parser = parser(__doc__)
+    options_parser.add_argument("--before", type=Path, help="the model without protection; the same one if left out")
+    options_parser.add_argument("--no-bleu", action="store_true", help="only what survives")
+    options_parser.add_argument("--quick", action="store_true", help="a tenth of everything")
+    options = options_parser.parse_args()
     share = 10 if options.quick else 1
     plain = DecodeConfig(beam=options.beam, protection=False, guards=False, numbers="model", assume_language=True)
     systems = {
@@ -200,9 +193,7 @@ def main() -> None:
                 f"time x {seconds['after'] / seconds['before']:.3f}",
                 flush=True,
             )
-    if options.output is not None:
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write(result, options.output)
 
 
 if __name__ == "__main__":

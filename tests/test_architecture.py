@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+from tools.code_metrics import names
 from tools.import_graph import BEGIN, DOCUMENT, END, imports, mermaid, modules, room
 
 # From the bottom to the top. A room imports only rooms of lower lines, so siblings do not know each other.
@@ -74,6 +76,12 @@ def test_torch_is_not_loaded_before_it_is_needed(code: str) -> None:
 def test_modules_stay_small() -> None:
     sizes = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in KNOWN.items()}
     assert {name: size for name, size in sizes.items() if size > 330} == {}
+
+
+def test_vague_names_stay_rare() -> None:
+    """One meaning per word: these say nothing, and crept in before."""
+    used = sum((names(path) for path in KNOWN.values()), Counter[str]())
+    assert used["found"] <= 3 and used["each"] <= 6 and used["place"] <= 4, used
 
 
 def test_no_private_api_outside_its_adapter() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +12,12 @@ from markdown_it import MarkdownIt
 
 from fenster.data.dataset import PreparedData
 from fenster.decode.config import DecodeConfig
-from fenster.decode.files import FileOptions, document_format
-from fenster.decode.files.markdown import MarkdownDocument
+from fenster.decode.files import FileOptions
 from fenster.decode.files.translate import translate_file
-from fenster.decode.markup import Enclosed, Words, place, without_pairs
-from fenster.decode.result import Translated
+from fenster.decode.markup import Enclosed, Words, insert_marks, without_pairs
 from fenster.decode.translator import Translator
 from fenster.document import Mark
-from fenster.io.files import FileSource
+from tests.helpers.files import parse, render
 from tests.helpers.models import make_loaded
 
 TEXT = """---
@@ -54,21 +51,8 @@ See [the manual][ref] or <https://example.com>.
 """
 
 
-def parse(text: str) -> MarkdownDocument:
-    parsed = document_format(None, Path("a.md")).parse(FileSource(text.encode(), Path("a.md")), FileOptions())
-    assert isinstance(parsed, MarkdownDocument)
-    return parsed
-
-
-def render(parsed: MarkdownDocument, translate: Callable[[str], str]) -> str:
-    translated: Iterator[Translated] = iter([Translated(one.text, translate(one.text)) for one in parsed.segments])
-    text = "".join(parsed.render(translated))
-    assert next(translated, None) is None, "every segment was used"
-    return text
-
-
 def test_what_is_translated() -> None:
-    assert [one.text for one in parse(TEXT).segments] == [
+    assert [one.text for one in parse(TEXT, "a.md").segments] == [
         "The **old** house",
         'A paragraph with [a link](https://example.com/a_b "A title") and *emphasis*.',
         "It runs over **two** lines and has `code` in it.",
@@ -86,16 +70,16 @@ def test_what_is_translated() -> None:
         "line two with <b>html</b> and \\*stars\\* &amp; more.",
         "See [the manual][ref] or <https://example.com>.",
     ]
-    assert parse(TEXT).skipped == 0
+    assert parse(TEXT, "a.md").remarks() == []
 
 
 def test_untranslated_text_comes_back_as_it_was() -> None:
     for text in (TEXT, TEXT.replace("\n", "\r\n"), TEXT.rstrip("\n"), "", "\n", "---\n", "a", "* * *\n"):
-        assert render(parse(text), lambda words: words) == text
+        assert render(parse(text, "a.md"), lambda words: words) == text
 
 
 def test_marks_are_where_the_markup_is() -> None:
-    for segment in parse(TEXT).segments:
+    for segment in parse(TEXT, "a.md").segments:
         for mark in segment.marks:
             literal = segment.text[mark.start : mark.end]
             assert not any(character.isalpha() for character in literal.split("(")[0]) or literal.startswith(
@@ -106,13 +90,13 @@ def test_marks_are_where_the_markup_is() -> None:
 
 @given(st.text(alphabet=st.sampled_from("ab *_`[]()!<>#-|\n\\&;~:."), max_size=60))
 def test_any_text_comes_back(text: str) -> None:
-    assert render(parse(text), lambda words: words).replace("\n", "").replace(" ", "") == text.replace(
+    assert render(parse(text, "a.md"), lambda words: words).replace("\n", "").replace(" ", "") == text.replace(
         "\n", ""
     ).replace(" ", "")
 
 
 def test_long_paragraphs_are_wrapped_with_their_prefix() -> None:
-    made = render(parse("> one two\n> three four\n"), lambda _: "wort " * 30 + "ende")
+    made = render(parse("> one two\n> three four\n", "a.md"), lambda _: "wort " * 30 + "ende")
     assert all(line.startswith("> ") for line in made.splitlines()) and max(map(len, made.splitlines())) < 60
 
 
@@ -121,7 +105,7 @@ def test_random_weights_keep_the_structure(toy: PreparedData, kind: str, tmp_pat
     translator = Translator(
         make_loaded(toy, kind), DecodeConfig(beam=1, length_ratio=1.0, length_extra=2, guards=False)
     )
-    parsed = parse(TEXT)
+    parsed = parse(TEXT, "a.md")
     translate_file(translator, parsed, tmp_path / "a.de.md", FileOptions())
     made = (tmp_path / "a.de.md").read_text(encoding="utf-8")
 
@@ -162,10 +146,10 @@ def test_marks_follow_attention() -> None:
     source, target = "the red car", "der Wagen rot"
     attention = np.array([[1.0, 0, 0], [0, 0, 1], [0, 1, 0]])
     enclosed = [Enclosed(4, 7, "*", "*")]
-    assert place(target, enclosed, words(source), words(target), attention) == "der Wagen *rot*"
+    assert insert_marks(target, enclosed, words(source), words(target), attention) == "der Wagen *rot*"
     nested = [Enclosed(0, 11, "[", "](u)"), Enclosed(4, 7, "*", "*")]
-    assert place(target, nested, words(source), words(target), attention) == "[der Wagen *rot*](u)"
-    assert place("", enclosed, words(source), words(""), np.zeros((0, 3))) == "**"
+    assert insert_marks(target, nested, words(source), words(target), attention) == "[der Wagen *rot*](u)"
+    assert insert_marks("", enclosed, words(source), words(""), np.zeros((0, 3))) == "**"
 
 
 @settings(max_examples=500, deadline=None)
@@ -184,7 +168,7 @@ def test_nesting_is_valid_whatever_the_attention(n_pairs: int, n_words: int, see
             enclosed.append(Enclosed(start, end, f"<{pair}>", f"</{pair}>"))
     enclosed.sort(key=lambda one: (one.start, -one.end))
     attention = rng.random((n_words, len(source.split(" "))))
-    made = place(target, enclosed, words(source), words(target), attention)
+    made = insert_marks(target, enclosed, words(source), words(target), attention)
     stack: list[str] = []
     rest = made
     for one in enclosed:

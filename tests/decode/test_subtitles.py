@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
-
 import pysubs2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fenster.decode.files import FileOptions, document_format
 from fenster.decode.files.cue_split import split_text, wrapped
-from fenster.decode.files.subtitles import SubtitleDocument
-from fenster.decode.result import Translated
 from fenster.errors import InputError
-from fenster.io.files import FileSource
+from tests.helpers.files import parse, render
 
 SRT = """1
 00:00:01,000 --> 00:00:03,000
@@ -58,20 +52,6 @@ Comment: 0,0:00:00.00,0:00:01.00,Default,,0,0,0,,not shown
 Dialogue: 0,0:00:01.00,0:00:03.00,Default,Anna,0,0,0,,{\\i1}Here, at last,\\Nis the lamp.{\\i0}
 Dialogue: 0,0:00:04.00,0:00:05.00,Default,,0,0,0,,
 """
-
-
-def parse(text: str, name: str) -> SubtitleDocument:
-    source = FileSource(text.encode(), Path(name))
-    parsed = document_format(None, Path(name)).parse(source, FileOptions())
-    assert isinstance(parsed, SubtitleDocument)
-    return parsed
-
-
-def render(parsed: SubtitleDocument, translate: Callable[[str], str]) -> str:
-    translated: Iterator[Translated] = iter([Translated(one.text, translate(one.text)) for one in parsed.segments])
-    text = "".join(parsed.render(translated))
-    assert next(translated, None) is None, "every segment was used"
-    return text
 
 
 def test_sentences_over_several_cues_are_one() -> None:

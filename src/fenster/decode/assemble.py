@@ -8,7 +8,7 @@ from fenster.data.text import SPACES
 from fenster.data.tokenizer import SEP_ID, Ids
 from fenster.decode.attention_maps import cross_attention
 from fenster.decode.guards import UNSURE, Checker
-from fenster.decode.markup import Words, place
+from fenster.decode.markup import Words, insert_marks
 from fenster.decode.plan import Piece, SegmentPlan
 from fenster.decode.result import Translated
 from fenster.decode.search import Hypothesis
@@ -71,7 +71,7 @@ class Assembler:
         shown = "".join(part if isinstance(part, str) else stand_in for part in parts)
         source, words = self._words(piece.source, stand_in), self._words(target, stand_in, shown)
         attention = cross_attention(self._loaded, piece.source, target)
-        marked = place(shown, piece.enclosed, source, words, attention)
+        marked = insert_marks(shown, piece.enclosed, source, words, attention)
         values = iter([piece.text.values[part] for part in parts if isinstance(part, Placeholder)])
         return "".join(next(values) if character == stand_in else character for character in marked)
 
@@ -87,16 +87,16 @@ class Assembler:
     def _warnings(
         self, plan: SegmentPlan, best: Sequence[Hypothesis], text: str, seen: Mapping[str, str]
     ) -> tuple[str, ...]:
-        found: dict[str, None] = dict.fromkeys(plan.warnings)
+        warnings: dict[str, None] = dict.fromkeys(plan.warnings)
         for piece, hypothesis in zip(plan.pieces, best, strict=True):
-            found |= dict.fromkeys(self._checker.problems(piece, hypothesis))
+            warnings |= dict.fromkeys(self._checker.problems(piece, hypothesis))
             if len(hypothesis.ids) >= _FEWEST_TOKENS and hypothesis.logprob < UNSURE * len(hypothesis.ids):
-                found["unsure"] = None
+                warnings["unsure"] = None
             if hypothesis.capped:
-                found["limit"] = None
+                warnings["limit"] = None
         if (
             len(text.split(" ")) >= _DUPLICATE_WORDS
             and seen.get(text, plan.source).casefold() != plan.source.casefold()
         ):
-            found["duplicate"] = None
-        return tuple(found)
+            warnings["duplicate"] = None
+        return tuple(warnings)

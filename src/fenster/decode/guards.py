@@ -35,7 +35,7 @@ _EXTRA = 8  # words: short sentences vary more
 _REPEATS = 4  # of one to four words in a row
 _REPETITION = re.compile(r"\b((?:[^\W\d]\w*\W+){1,4}?)\1{" + str(_REPEATS - 1) + r",}", re.IGNORECASE)
 _COPIED_WORDS = 4
-UNSURE = -0.9  # log-probability per token; of 240 development sentences 0 and 2 are below it, by model
+UNSURE = -0.9  # log-probability per token; experiments/guards.py says how often
 
 
 class Checker:
@@ -49,36 +49,31 @@ class Checker:
     def problems(self, piece: Piece, hypothesis: Hypothesis) -> tuple[str, ...]:
         parts = self._tokenizer.decode_marked(without_symbols(hypothesis))
         visible = "".join(part if isinstance(part, str) else " " for part in parts)
-        source, target = piece.text.visible, visible
-        if self._converter is not None:
-            source, target = self._converter.without_equals(source, target)
-        figures = ("numbers",) if missing_numbers(source, target) else ()
-        found = figures + tuple(one for one in problems(piece.text.visible, visible) if one != "numbers")
-        if "\ufffd" in visible:
-            found += ("characters",)
+        names = problems(piece.text.visible, visible, self._converter)
         if self._counter is not None and piece.register is not None:
             wrong = self._counter.counts(piece.text.visible, visible)[other_register(piece.register)]
-            found += ("register",) * bool(wrong)
-        return found
+            names += ("register",) * bool(wrong)
+        return names
 
 
 def other_register(register: Register) -> Register:
     return next(one for one in REGISTERS if one != register)
 
 
-def problems(source: str, target: str) -> tuple[str, ...]:
-    """Names of what is wrong with the translation of a sentence; both without their protected spans."""
-    found = []
-    if missing_numbers(source, target):
-        found.append("numbers")
-    if repeats(target) and not repeats(source):
-        found.append("repetition")
+def problems(source: str, target: str, converter: NumberConverter | None = None) -> tuple[str, ...]:
+    """Names of what is wrong with the translation of a sentence; both without their protected spans. A `converter`
+    knows which numbers are the same in another notation."""
     here, there = len(_WORD.findall(source)), len(_WORD.findall(target))
-    if there > _LONG * here + _EXTRA or there < _SHORT * here - 2:
-        found.append("length")
-    if source == target and here >= _COPIED_WORDS and any(word.islower() for word in _WORD.findall(source)):
-        found.append("copy")
-    return tuple(found)
+    numbers = (source, target) if converter is None else converter.without_equals(source, target)
+    words = any(word.islower() for word in _WORD.findall(source))
+    checks = {
+        "numbers": missing_numbers(*numbers),
+        "characters": "\ufffd" in target,
+        "repetition": repeats(target) and not repeats(source),
+        "length": there > _LONG * here + _EXTRA or there < _SHORT * here - 2,
+        "copy": source == target and here >= _COPIED_WORDS and words,
+    }
+    return tuple(name for name, wrong in checks.items() if wrong)
 
 
 def missing_numbers(source: str, target: str) -> bool:

@@ -129,7 +129,7 @@ class Words:
         return cls(ranges, token_word)
 
 
-def place(target: str, enclosed: Sequence[Enclosed], source: Words, words: Words, attention: Floats) -> str:
+def insert_marks(target: str, enclosed: Sequence[Enclosed], source: Words, words: Words, attention: Floats) -> str:
     """`target` with marks around the words that attend to the enclosed words of the source; `attention` is
     [target tokens, source tokens]."""
     table = np.zeros((len(words.ranges), len(source.ranges)))
@@ -154,9 +154,9 @@ def place(target: str, enclosed: Sequence[Enclosed], source: Words, words: Words
         events.append((start, 1, first - last, depth, one.opening))
         events.append((end, 0, last - first, -depth, one.closing))
     made, at = "", 0
-    for place_, _, _, _, mark in sorted(events):
-        made += target[at:place_] + mark
-        at = place_
+    for position, _, _, _, mark in sorted(events):
+        made += target[at:position] + mark
+        at = position
     return made + target[at:]
 
 
@@ -185,7 +185,7 @@ def _run(
 
 def _best(score: Floats, free: Sequence[int]) -> tuple[int, int]:
     """The run of free words that attends to the enclosed words most; at least one word."""
-    best, found = -np.inf, (free[0], free[0] + 1)
+    best, run = -np.inf, (free[0], free[0] + 1)
     for number, begin in enumerate(free):
         total = 0.0
         for offset, word in enumerate(free[number:]):
@@ -193,5 +193,5 @@ def _best(score: Floats, free: Sequence[int]) -> tuple[int, int]:
                 break  # another pair lies between
             total += score[word] - _THRESHOLD
             if total > best:
-                best, found = total, (begin, word + 1)
-    return found
+                best, run = total, (begin, word + 1)
+    return run

@@ -46,9 +46,9 @@ class Piece:
         """A translation in which figures that the model copied are written as in the target language."""
         for ours, theirs in self.figures:
             copied = re.compile(rf"(?<![\w.,]){re.escape(ours)}(?!\w)(?![.,]\d)")
-            places = [match.span() for match in copied.finditer(translation)]
-            if theirs not in translation and len(places) == 1:
-                start, end = places[0]
+            matches = [match.span() for match in copied.finditer(translation)]
+            if theirs not in translation and len(matches) == 1:
+                start, end = matches[0]
                 translation = translation[:start] + theirs + translation[end:]
         return translation
 

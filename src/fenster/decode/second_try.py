@@ -42,8 +42,8 @@ class SecondTry:
                 tries.append((number, piece, *self._request(requests[number], piece, problems)))
             else:
                 results[number] = [sound, *(one for one in results[number] if one is not sound)]
-        found = self._searcher.search([request for *_, request in tries]) if tries else []
-        for (number, piece, text, _), hypotheses in zip(tries, found, strict=True):
+        again = self._searcher.search([request for *_, request in tries]) if tries else []
+        for (number, piece, text, _), hypotheses in zip(tries, again, strict=True):
             written = [self._written(one, piece.text, text) for one in hypotheses]
             sound = next((one for one in written if not self._checker.problems(piece, one)), None)
             if sound is not None:

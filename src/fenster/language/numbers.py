@@ -39,16 +39,23 @@ class NumberConverter:
 
     def find(self, text: str) -> list[WrittenNumber]:
         """Numbers with separators, percentages, amounts, dates, times, and long ones, in order."""
-        found: list[WrittenNumber] = []
+        numbers: list[WrittenNumber] = []
         if not _DIGIT.search(text):
-            return found
+            return numbers
+        writers = {
+            "date": self._date,
+            "time": self._time,
+            "amount": self._amount,
+            "coded": self._coded,
+            "percentage": self._percentage,
+            "quantity": self._quantity,
+        }
         for match in self._pattern.finditer(text):
             kind = match.lastgroup or ""
-            forms = getattr(self, f"_{kind}")(match, text)
-            if forms:
-                name = "time" if kind == "time" else "number"
-                found.append(WrittenNumber(Span(*match.span(), name), tuple(dict.fromkeys(forms))))
-        return found
+            forms = writers[kind](match)
+            name = "time" if kind == "time" else "number"
+            numbers.append(WrittenNumber(Span(*match.span(), name), tuple(dict.fromkeys(forms))))
+        return numbers
 
     def without_equals(self, source: str, target: str) -> tuple[str, str]:
         """Both texts without the numbers of the source that the target has in a notation of its own, or in words."""
@@ -85,7 +92,7 @@ class NumberConverter:
         }
         return re.compile("|".join(rf"(?P<{kind}>{_BEFORE}(?:{p}){_AFTER})" for kind, p in kinds.items()))
 
-    def _date(self, match: re.Match[str], text: str) -> list[str]:
+    def _date(self, match: re.Match[str]) -> list[str]:
         date = match.group()
         if "/" not in date:
             return [date]
@@ -100,7 +107,7 @@ class NumberConverter:
         padded = [part.zfill(2) if len(part) < 3 else part for part in parts]
         return [separator.join(parts), separator.join(padded), date]
 
-    def _time(self, match: re.Match[str], text: str) -> list[str]:
+    def _time(self, match: re.Match[str]) -> list[str]:
         clock = re.fullmatch(
             r"(\d{1,2})(?:[:.](\d{2}))?(:\d{2})?([.,]\d+)? ?(?:([ap])\.?m\.?)?", match.group().lower()
         )
@@ -121,7 +128,7 @@ class NumberConverter:
             f"{int(hour)}{rest}",
         ]
 
-    def _amount(self, match: re.Match[str], text: str) -> list[str]:
+    def _amount(self, match: re.Match[str]) -> list[str]:
         whole = match.group()
         sign = next(character for character in whole if character in _SIGNS)
         numbers = self._number(whole.replace(sign, "").replace(" ", ""))
@@ -130,7 +137,7 @@ class NumberConverter:
         before = [f"{mark}{gap}{number}" for number in numbers for mark in (sign, *words) for gap in ("", " ")]
         return [*before, *after] if self.target.currency == "before" else [*after, *before]
 
-    def _coded(self, match: re.Match[str], text: str) -> list[str]:
+    def _coded(self, match: re.Match[str]) -> list[str]:
         """An amount with the code of its currency, which stays on its side."""
         code = re.search(r"[A-Z]+", match.group())
         assert code is not None
@@ -138,7 +145,7 @@ class NumberConverter:
         first = match.group().startswith(code.group())
         return [f"{code.group()} {number}" if first else f"{number} {code.group()}" for number in numbers]
 
-    def _percentage(self, match: re.Match[str], text: str) -> list[str]:
+    def _percentage(self, match: re.Match[str]) -> list[str]:
         whole = match.group()
         mark = whole[-1]
         numbers = self._number(whole[:-1].strip())
@@ -146,16 +153,16 @@ class NumberConverter:
         words = [f" {word}" for word in self.target.percent_words] if mark == "%" else []
         return [f"{number}{end}" for number in numbers for end in (usual, mark, f" {mark}", *words)]
 
-    def _quantity(self, match: re.Match[str], text: str) -> list[str]:
+    def _quantity(self, match: re.Match[str]) -> list[str]:
         number = match.group()
-        if re.fullmatch(r"\d+", number) or self._is_name(match, text):
+        if re.fullmatch(r"\d+", number) or self._is_name(match):
             return [number]
         return self._number(number)
 
-    def _is_name(self, match: re.Match[str], text: str) -> bool:
+    def _is_name(self, match: re.Match[str]) -> bool:
         """True after a label or a name (version 1.5, Python 3.12) and before a heading (1.1 Introduction): such
         figures are not quantities."""
-        before, after = text[: match.start()], text[match.end() :]
+        before, after = match.string[: match.start()], match.string[match.end() :]
         if self.source.group in match.group() or re.match(rf" ?(?:{'|'.join(self.source.scales)})\b", after):
             return False
         if not before.strip():

@@ -145,26 +145,26 @@ class Protector:
                 for match in _NAME.finditer(source)
                 if rng.random() < names
             ]
-        there: list[tuple[ProtectedSpan, Span]] = []
+        shared: list[tuple[ProtectedSpan, Span]] = []
         for one in spans:
-            place = _only_occurrence(one.forms, target)
-            if place is None or source.count(source[one.span.start : one.span.end]) > 1:
+            target_span = _only_occurrence(one.forms, target)
+            if target_span is None or source.count(source[one.span.start : one.span.end]) > 1:
                 continue
-            if all(_apart(one.span, other.span) and _apart(place, spot) for other, spot in there):
-                there.append((one, place))
+            if all(_apart(one.span, other.span) and _apart(target_span, taken) for other, taken in shared):
+                shared.append((one, target_span))
         numbers = {kind: rng.sample(range(count), count) for kind, count in PLACEHOLDERS.items()}
         left: list[tuple[Span, Placeholder]] = []
         right: list[tuple[Span, Placeholder]] = []
-        for one, place in there:
+        for one, target_span in shared:
             if numbers[one.kind]:
                 placeholder = Placeholder(one.kind, numbers[one.kind].pop())
                 left.append((one.span, placeholder))
-                right.append((place, placeholder))
+                right.append((target_span, placeholder))
         return (marked(source, left), marked(target, right)) if left else None
 
 
 def marked(text: str, spans: Sequence[tuple[Span, Placeholder]]) -> Marked:
-    """Text with placeholders in place of spans."""
+    """Text with placeholders instead of spans."""
     parts: list[str | Placeholder] = []
     at = 0
     for span, placeholder in sorted(spans):
@@ -213,10 +213,10 @@ def _only_occurrence(forms: Sequence[str], text: str) -> Span | None:
             continue
         before = r"(?<![\w.,])" if form[0].isalnum() else ""
         after = r"(?!\w)(?![.,]\d)" if form[-1].isalnum() else ""
-        places = [match.span() for match in re.finditer(before + re.escape(form) + after, text)]
-        if len(places) == 1:
-            return Span(*places[0], "")
-        if places:
+        matches = [match.span() for match in re.finditer(before + re.escape(form) + after, text)]
+        if len(matches) == 1:
+            return Span(*matches[0], "")
+        if matches:
             return None
     return None
 

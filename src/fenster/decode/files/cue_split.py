@@ -19,11 +19,11 @@ def split_text(text: str, shares: Sequence[int], leading: Set[str] = frozenset()
     for number, share in enumerate(shares[:-1]):
         wanted += share / total
         left = len(shares) - 1 - number  # parts to come, each with a word if possible
-        places = range(min(first + 1, len(words)), max(first + 1, len(words) - left) + 1)
-        costs = {place: _cost(words, place, wanted, leading) for place in places}
-        cut = min(costs, key=costs.__getitem__)
-        parts.append(" ".join(words[first:cut]))
-        first = cut
+        cuts = range(min(first + 1, len(words)), max(first + 1, len(words) - left) + 1)
+        costs = {cut: _cost(words, cut, wanted, leading) for cut in cuts}
+        best = min(costs, key=costs.__getitem__)
+        parts.append(" ".join(words[first:best]))
+        first = best
     return [*parts, " ".join(words[first:])]
 
 
@@ -34,13 +34,13 @@ def wrapped(text: str, width: int, leading: Set[str] = frozenset()) -> list[str]
     return split_text(text, (1, 1), leading)
 
 
-def _cost(words: Sequence[str], place: int, wanted: float, leading: Set[str]) -> float:
-    """How far a cut before word `place` is from the wanted share, and how badly it reads."""
+def _cost(words: Sequence[str], cut: int, wanted: float, leading: Set[str]) -> float:
+    """How far a cut before word `cut` is from the wanted share, and how badly it reads."""
     length = max(1, len(" ".join(words)))
-    far = abs(len(" ".join(words[:place])) / length - wanted)
-    if not 0 < place < len(words):
+    far = abs(len(" ".join(words[:cut])) / length - wanted)
+    if not 0 < cut < len(words):
         return far + 1
-    last = words[place - 1]
+    last = words[cut - 1]
     if last[-1:] in ".!?…":
         return far + _AFTER_STOP
     if last[-1:] in ",;:–—":

@@ -85,25 +85,25 @@ class MarkdownFormat(DocumentFormat):
         body = text if front is None else re.sub(r"[^\n]", " ", front.group()) + text[front.end() :]
         ranges: list[Range] = []
         skipped = 0
-        places = _Places(body)
+        file = _Lines(body)
         in_table = False
         for token in MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(body):
             in_table = token.type in ("td_open", "th_open") if token.type.endswith("_open") else in_table
             if token.type != "inline" or token.map is None:
                 continue
-            lines = places.find(token.content, token.map[0])
+            lines = file.find(token.content, token.map[0])
             try:
-                found = units(token.content, token.children or []) if lines else None
+                parsed = units(token.content, token.children or []) if lines else None
             except MarkdownError:
-                found = None
-            if found is None or lines is None:
+                parsed = None
+            if parsed is None or lines is None:
                 skipped += 1
                 continue
-            ranges += [_range(unit, token.content, lines, places, options.language, in_table) for unit in found]
+            ranges += [_range(unit, token.content, lines, file, options.language, in_table) for unit in parsed]
         return MarkdownDocument(text, tuple(ranges), ends[0] if ends else "\n", source.bom, skipped)
 
 
-class _Places:
+class _Lines:
     """Where the lines of paragraphs are in the file; cells of a table follow each other on one line."""
 
     def __init__(self, text: str) -> None:
@@ -115,19 +115,19 @@ class _Places:
 
     def find(self, content: str, first: int) -> list[tuple[int, int]] | None:
         """(line, column) of each line of a paragraph that begins in line `first`; None if it is not there."""
-        found = []
+        positions = []
         for number, part in enumerate(content.split("\n"), start=first):
             column = self.lines[number].find(part, self._used.get(number, 0)) if number < len(self.lines) else -1
             if column < 0:
                 return None
-            found.append((number, column))
-        for (number, column), part in zip(found, content.split("\n"), strict=True):
+            positions.append((number, column))
+        for (number, column), part in zip(positions, content.split("\n"), strict=True):
             self._used[number] = column + len(part)
-        return found
+        return positions
 
 
 def _range(
-    unit: Unit, content: str, lines: list[tuple[int, int]], places: _Places, language: str, in_table: bool
+    unit: Unit, content: str, lines: list[tuple[int, int]], file: _Lines, language: str, in_table: bool
 ) -> Range:
     first, last = content.count("\n", 0, unit.start), content.count("\n", 0, unit.end)
     offsets = [0]
@@ -136,10 +136,10 @@ def _range(
 
     def position(at: int, line: int) -> int:
         number, column = lines[line]
-        return places.starts[number] + column + at - offsets[line]
+        return file.starts[number] + column + at - offsets[line]
 
     number, column = lines[min(first + 1, len(lines) - 1)]
-    prefix = places.lines[number][:column] if last > first else ""
+    prefix = file.lines[number][:column] if last > first else ""
     width = max(len(part) for part in content.split("\n")[first : last + 1]) if last > first else 0
     segments = _segments(unit, lines[first][0] + 1, language)
     return Range(position(unit.start, first), position(unit.end, last), prefix, width, in_table, segments)

@@ -118,13 +118,13 @@ class _Walk:
                 raise MarkdownError
 
     def _take(self, pattern: re.Pattern[str], mark: bool = False) -> None:
-        found = pattern.match(self.content, self.at)
-        if found is None:
+        match = pattern.match(self.content, self.at)
+        if match is None:
             raise MarkdownError
         if mark:
-            self._add(found.group(), mark=True)
+            self._add(match.group(), mark=True)
         else:
-            self.at = found.end()
+            self.at = match.end()
             if self._unit.text and not self._unit.text.endswith(" "):
                 self._unit.text += " "
 

@@ -108,9 +108,10 @@ def _by_folder(placed: list[Placed]) -> list[Placed]:
     for group in alike.values():
         shared = Path(os.path.commonpath([one.path for one in group]))
         for one in group:
-            place = one.path.relative_to(shared) if len(group) > 1 else None
-            folder = None if place is None else place.parent if len(place.parts) > 1 else Path(place.stem)
-            name = one.result.system.name if folder is None else f"{one.result.system.name} [{folder}]"
+            name = one.result.system.name
+            if len(group) > 1:
+                inside = one.path.relative_to(shared)
+                name += f" [{inside.parent if len(inside.parts) > 1 else inside.stem}]"
             made.append(Placed(_renamed(one.result, name), one.path))
     return made
 

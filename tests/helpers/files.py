@@ -1,0 +1,22 @@
+"""Document files with translations that a function makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from fenster.decode.files import FileOptions, ParsedFile, document_format
+from fenster.decode.result import Translated
+from fenster.io.files import FileSource
+
+
+def parse(text: str, name: str) -> ParsedFile:
+    """What a file of that name and text is parsed into."""
+    return document_format(None, Path(name)).parse(FileSource(text.encode(), Path(name)), FileOptions())
+
+
+def render(parsed: ParsedFile, translate: Callable[[str], str]) -> str:
+    translated = iter([Translated(one.text, translate(one.text)) for one in parsed.segments])
+    text = "".join(parsed.render(translated))
+    assert next(translated, None) is None, "every segment was used"
+    return text
