@@ -138,7 +138,7 @@ def real(count: int) -> list[Segment]:
         chosen = []
         for text in dict.fromkeys(lines):
             found = [text[one.span.start : one.span.end] for one in spans.spans(text)]
-            figures = [forms for place, forms in numbers.find(text)]
+            figures = [forms for _, forms, _ in numbers.find(text)]
             once = [one for one, times in Counter(found).items() if times == 1 and text.count(one) == 1]
             if once or figures:
                 chosen.append((text, once, figures))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from fenster.decode.guards import PROBLEMS, problems
+import fenster
+from fenster.decode.attention_maps import cross_attention
+from fenster.decode.guards import PROBLEMS, missed, problems
 
 LONG = "The committee met in the large hall of the old house and discussed the matter at length."
 
@@ -28,3 +31,23 @@ LONG = "The committee met in the large hall of the old house and discussed the m
 def test_problems(source: str, target: str, found: tuple[str, ...]) -> None:
     assert problems(source, target) == found
     assert set(found) <= PROBLEMS.keys()
+
+
+def test_what_no_word_looks_at_is_missed() -> None:
+    assert missed(np.array([[0.9, 0.05, 0.05], [0.5, 0.05, 0.45]])) == pytest.approx(1 / 3)
+    assert missed(np.eye(4)) == 0
+
+
+def test_a_translation_without_half_of_its_sentence_misses_words() -> None:
+    """With the model that ships: the threshold lies between a whole translation and half of one."""
+    translator = fenster.load(beam=1)
+    source = translator.planner.plan("I would like to thank you for your letter, but we could not open it.").pieces[0]
+    whole, half = (
+        translator.tokenizer.encode_each([text])[0]
+        for text in (
+            "Ich möchte Ihnen für Ihren Brief danken, aber wir konnten ihn nicht öffnen.",
+            "Ich möchte Ihnen danken.",
+        )
+    )
+    found = [missed(cross_attention(translator.loaded, source.source, target)) for target in (whole, half)]
+    assert found[0] < 0.2 and found[1] > 0.35, found

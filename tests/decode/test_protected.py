@@ -197,6 +197,50 @@ def test_words_with_unknown_characters_are_protected(symbols: Tokenizer) -> None
     assert sorted(piece.text.values.values()) == ["\u0141\u00f3d\u017a", "\u20b9500."]
 
 
+def test_what_is_too_long_for_a_word_is_protected(symbols: Tokenizer) -> None:
+    long = "ACGT" * 30
+    (piece,) = Planner(symbols, ("en", "de"), DecodeConfig()).plan(f"It is {long}, not {long[:60]}.").pieces
+    assert list(piece.text.values.values()) == [long]
+
+
+def test_numbers_without_words_are_written_in_the_target_language(toy: PreparedData, symbols: Tokenizer) -> None:
+    texts = ["€1,240.00", "7.5%", "| 2.5 | 11 |", "$1.5 million", "2:30 pm", "10.0.0.1", "<b>1,200.5</b>", "1.2.3"]
+    wanted = [
+        "1.240,00 €",
+        "7,5 %",
+        "| 2,5 | 11 |",
+        "1,5 Millionen Dollar",
+        "14:30",
+        "10.0.0.1",
+        "<b>1.200,5</b>",
+        "1.2.3",
+    ]
+    model = loaded(toy, symbols)
+    assert translator(model).translate(texts).texts == wanted
+    kept = [text for text in texts if "million" not in text]
+    assert translator(model, numbers="keep").translate(kept).texts == kept
+    assert translator(model, protection=False).translate(texts[:3]).texts == texts[:3]
+
+
+def test_a_half_hour_in_words_has_no_hour_word(symbols: Tokenizer) -> None:
+    (piece,) = Planner(symbols, ("en", "de"), DecodeConfig()).plan("He came at half past seven.").pieces
+    assert piece.with_figures("Er kam um halb acht Uhr.") == "Er kam um halb acht."
+    assert piece.with_figures("Er kam um halb acht.") == "Er kam um halb acht."
+
+
+def test_capitals_are_read_in_small_letters(toy: PreparedData, symbols: Tokenizer) -> None:
+    model = loaded(toy, symbols)
+    text = f"HERE IS THE LAMP OF {ADDRESS}, AND IT IS OLD."
+    (piece,) = Planner(symbols, ("en", "de"), DecodeConfig()).plan(text).pieces
+    (small,) = (
+        Planner(symbols, ("en", "de"), DecodeConfig()).plan(f"Here is the lamp of {ADDRESS}, and it is old.").pieces
+    )
+    assert piece.is_capitals and not small.is_capitals
+    assert piece.source.tolist() == small.source.tolist()
+    (result,) = translator(model).translate([text]).texts
+    assert result.count(ADDRESS) == 1 and result.replace(ADDRESS, "").upper() == result.replace(ADDRESS, "")
+
+
 def test_full_segment_decoding_is_not_always_unsure(toy: PreparedData) -> None:
     """The log-probability of a block is shared among its sentences."""
     model = make_loaded(toy, "concat")

@@ -20,7 +20,15 @@ ENGLISH = NumberConverter(load_language("de"), load_language("en"))
         ("€ 1.200,50 or €1,200.50", ["1.200,50 €", "1.200,50 €"]),
         ("$50, 50$ and £3.20", ["50 $", "50 $", "3,20 £"]),
         ("50% of 3.5 %", ["50 %", "3,5 %"]),
-        ("$5.5 million", ["5,5"]),  # the sign belongs to the millions, and is left to the model
+        (
+            "$5.5 million, €1 billion and USD 3 trillion",
+            ["5,5 Millionen Dollar", "1 Milliarde Euro", "3 Billionen USD"],
+        ),
+        ("a $2 million-dollar house, $5k", []),  # the sign belongs to the rest, and is left to the model
+        ("between 2 and 3 p.m. or from 11 to 1 pm", ["14", "15", "11", "13"]),
+        ("9:30-10:30 am, 10 until 12 am", ["9:30", "10:30", "22", "0"]),
+        ("at half past seven; Half past twelve", ["halb acht", "Halb eins"]),
+        ("half past his prime", []),
         ("at 9:30 pm, 10 a.m. or 12:15 am", ["21:30", "10", "0:15"]),
         ("at 16:45:10", ["16:45:10"]),
         ("We met at 9 p.m.", ["21"]),
@@ -46,7 +54,7 @@ ENGLISH = NumberConverter(load_language("de"), load_language("en"))
     ],
 )
 def test_english_figures_in_german(text: str, written: list[str]) -> None:
-    assert [forms[0] for _, forms in GERMAN.find(text)] == written
+    assert [forms[0] for _, forms, _ in GERMAN.find(text)] == written
 
 
 @pytest.mark.parametrize(
@@ -55,21 +63,22 @@ def test_english_figures_in_german(text: str, written: list[str]) -> None:
         ("216.196 Euro und 1,5", ["216,196", "1.5"]),
         ("50 % für 3,20 €", ["50%", "€3.20"]),
         ("um 21:30", ["21:30"]),
+        ("halb acht, halb eins", ["half past seven", "half past twelve"]),
     ],
 )
 def test_german_figures_in_english(text: str, written: list[str]) -> None:
-    assert [forms[0] for _, forms in ENGLISH.find(text)] == written
+    assert [forms[0] for _, forms, _ in ENGLISH.find(text)] == written
 
 
 def test_a_sentence_keeps_its_stop() -> None:
     text = "We met at 9 p.m."
-    ((span, _),) = GERMAN.find(text)
+    ((span, _, _),) = GERMAN.find(text)
     assert text[span.end :] == "."
 
 
 def test_digits_stay() -> None:
     for text in ("1,234,567.89", "€ 12.50", "0.5%", "-7.25", "99,999"):
-        for _, forms in GERMAN.find(text):
+        for _, forms, _ in GERMAN.find(text):
             assert [c for c in forms[0] if c.isdigit()] == [c for c in text if c.isdigit()]
 
 

@@ -27,6 +27,8 @@ def test_modes_of_numbers() -> None:
     keep, model = (Protector(source, target, numbers=mode).spans(text) for mode in ("keep", "model"))
     assert [one.forms[0] for one in keep] == ["1.5", "a@b.de"]
     assert [one.forms[0] for one in model] == ["a@b.de"]
+    words = "At half past seven it was $1.5 million."
+    assert Protector(source, target, numbers="keep").spans(words) == [], "English words do not stay"
     assert Protector().spans(text) == model, "without languages numbers are left alone"
 
 

@@ -13,6 +13,7 @@ from fenster.language.spans import KINDS, SpanFinder
 
 PROTECTED = {
     "Write to anna.mueller@example.com today.": ["anna.mueller@example.com"],
+    "Write to o'neil@a-b.io or 'anna@b.de' today.": ["o'neil@a-b.io", "anna@b.de"],
     "See https://www.example.com/path/to/page?query=1.": ["https://www.example.com/path/to/page?query=1"],
     "See (https://en.wikipedia.org/wiki/Window_(computing)).": ["https://en.wikipedia.org/wiki/Window_(computing)"],
     "Visit www.example.com, please.": ["www.example.com"],

@@ -76,7 +76,7 @@ def test_export_writes_over_nothing_else(
 def test_the_model_that_ships_translates() -> None:
     """Small enough to ship, and good enough that plain sentences come out right."""
     sizes = [path.stat().st_size for path in DEFAULT_MODEL.iterdir()]
-    assert sum(sizes) < 45e6 and max(sizes) < 16e6
+    assert sum(sizes) < 64e6 and max(sizes) < 16e6
     assert not re.search(r"/(tmp|home|work|root)/", (DEFAULT_MODEL / "model.json").read_text()), (
         "a folder of some machine"
     )

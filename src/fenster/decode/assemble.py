@@ -14,6 +14,7 @@ from fenster.decode.result import Translated
 from fenster.decode.search import Hypothesis
 from fenster.decode.strategies import SentenceResult
 from fenster.decode.strategies.base import without_symbols
+from fenster.language.capitals import capitals
 from fenster.language.protect import Placeholder
 from fenster.model.model_folder import LoadedModel
 
@@ -29,7 +30,7 @@ class Assembler:
         self, plan: SegmentPlan, results: Sequence[SentenceResult], seconds: float, seen: Mapping[str, str]
     ) -> Translated:
         if not results:
-            return Translated(plan.source, plan.source, warnings=plan.warnings)
+            return Translated(plan.source, plan.joined([]), warnings=plan.warnings)
         best = [result.hypotheses[0] for result in results]
         # Hypotheses that differ only in their end symbol or spelling are one text, with the best score. A segment of
         # several pieces has no alternatives, nor has one with inline markup.
@@ -59,6 +60,8 @@ class Assembler:
             parts = self._tokenizer.decode_marked(without_symbols(hypothesis))
             # Bytes may spell line breaks, which no segment may hold.
             cleaned = [SPACES.sub(" ", part) if isinstance(part, str) else part for part in parts]
+            if piece.is_capitals:
+                cleaned = [capitals(part) if isinstance(part, str) else part for part in cleaned]
             text = self._with_marks(piece, hypothesis, cleaned) if piece.enclosed else piece.text.restore(cleaned)
             pieces.append(piece.with_figures(text.strip(" ")))
         return plan.joined(pieces)

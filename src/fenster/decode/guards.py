@@ -5,8 +5,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 
-from fenster.data.tokenizer import Tokenizer
+import numpy as np
+import numpy.typing as npt
+
+from fenster.data.tokenizer import Ids, Tokenizer
 from fenster.decode.plan import Piece
 from fenster.decode.search import Hypothesis
 from fenster.decode.strategies.base import without_symbols
@@ -23,6 +27,7 @@ PROBLEMS = {
     "duplicate": "the same as the translation of a different sentence before it",
     "register": "addresses people in another register than was asked for",
     "unsure": "the model itself finds it unlikely, which is typical of what is made up",
+    "coverage": "the model looked at too little of the source: something may be missing or made up",
     "limit": "reached the length limit and may be incomplete",
     "language": "the source is in another language; copied if that is the target language",
 }
@@ -36,15 +41,31 @@ _REPEATS = 4  # of one to four words in a row
 _REPETITION = re.compile(r"\b((?:[^\W\d]\w*\W+){1,4}?)\1{" + str(_REPEATS - 1) + r",}", re.IGNORECASE)
 _COPIED_WORDS = 4
 UNSURE = -0.9  # log-probability per token; experiments/guards.py says how often
+# The source tokens that no word of the translation looks at: fewer than this in 99 of 100 translations, more in most
+# of those with half of their words or of another sentence (experiments/guards.py). Looking costs a pass through the
+# model, so only translations that are rather short or rather unlikely are looked at.
+_LOOKED_AT = 0.1  # the largest weight that a source token gets
+_MOST_MISSED = 0.35
+_FEWEST_WORDS = 6
+_RATHER_SHORT = 0.7
+_RATHER_UNLIKELY = -0.6
+
+Attention = Callable[[Ids, Ids], npt.NDArray[np.float64]]
+"""[target, source] of a sentence and its translation."""
 
 
 class Checker:
     """Checks hypotheses; without a `counter` registers are not checked."""
 
     def __init__(
-        self, tokenizer: Tokenizer, counter: RegisterCounter | None, converter: NumberConverter | None = None
+        self,
+        tokenizer: Tokenizer,
+        counter: RegisterCounter | None,
+        converter: NumberConverter | None,
+        attention: Attention,
     ) -> None:
         self._tokenizer, self._counter, self._converter = tokenizer, counter, converter
+        self._attention = attention
 
     def problems(self, piece: Piece, hypothesis: Hypothesis) -> tuple[str, ...]:
         parts = self._tokenizer.decode_marked(without_symbols(hypothesis))
@@ -53,7 +74,18 @@ class Checker:
         if self._counter is not None and piece.register is not None:
             wrong = self._counter.counts(piece.text.visible, visible)[other_register(piece.register)]
             names += ("register",) * bool(wrong)
+        here, there = len(_WORD.findall(piece.text.visible)), len(_WORD.findall(visible))
+        doubtful = there < _RATHER_SHORT * here or hypothesis.logprob < _RATHER_UNLIKELY * len(hypothesis.ids)
+        if here >= _FEWEST_WORDS and there and doubtful:
+            names += ("coverage",) * (
+                missed(self._attention(piece.source, without_symbols(hypothesis))) > _MOST_MISSED
+            )
         return names
+
+
+def missed(attention: npt.NDArray[np.float64]) -> float:
+    """The share of source tokens that no target token looks at; `attention` is [target, source]."""
+    return float((attention.max(0) < _LOOKED_AT).mean())
 
 
 def other_register(register: Register) -> Register:

@@ -22,10 +22,13 @@ from fenster.decode.passthrough import split_passthrough
 from fenster.document import Mark
 from fenster.io.files import TextFiles
 from fenster.language import Register, languages, load_language
+from fenster.language.capitals import is_capitals, small
 from fenster.language.identify import LanguageCheck
 from fenster.language.numbers import NumberConverter
 from fenster.language.protect import ProtectedSpan, ProtectedText, Protector, protected
 from fenster.language.register import RegisterCounter
+
+_LONGEST_WORD = 80  # characters
 
 
 @dataclass(frozen=True)
@@ -42,12 +45,17 @@ class Piece:
     figures: tuple[tuple[str, str], ...] = ()
     """Figures that are not placeholders, and how the target language writes them."""
 
+    @property
+    def is_capitals(self) -> bool:
+        """True if the text is in capitals: the model reads small letters, and its translation gets capitals."""
+        return is_capitals(self.text.visible)
+
     def with_figures(self, translation: str) -> str:
         """A translation in which figures that the model copied are written as in the target language."""
         for ours, theirs in self.figures:
             copied = re.compile(rf"(?<![\w.,]){re.escape(ours)}(?!\w)(?![.,]\d)")
             matches = [match.span() for match in copied.finditer(translation)]
-            if theirs not in translation and len(matches) == 1:
+            if theirs not in copied.sub("", translation) and len(matches) == 1:
                 start, end = matches[0]
                 translation = translation[:start] + theirs + translation[end:]
         return translation
@@ -86,6 +94,7 @@ class Planner:
         # Without placeholders a number would cut its sentence in two: it is left to the model, and what the model
         # copied is written anew.
         numbers = config.numbers if tokenizer.placeholders else "model"
+        self._source = source
         self.converter = NumberConverter(source, target) if source and target else None
         self._rewrites = config.numbers == "convert" and not tokenizer.placeholders
         self.counter = None if source is None or target is None else RegisterCounter(source, target)
@@ -110,8 +119,10 @@ class Planner:
         """Markup around words is taken out, and put around their translations later; the rest is protected."""
         bare, enclosed, singles = without_pairs(text, marks)
         plan = self._plan(bare, register, singles, enclosed)
-        if plan.is_copied:
+        if plan.warnings and plan.is_copied:
             return SegmentPlan(text, (text,), plan.warnings)
+        if plan.is_copied:
+            return self._copied(text, [(mark.start, mark.end) for mark in marks])
         return replace(plan, source=text)
 
     def _plan(
@@ -123,7 +134,7 @@ class Planner:
     ) -> SegmentPlan:
         prefix, inner, suffix = split_passthrough(text, self._tokenizer.characters)
         if not inner:
-            return SegmentPlan(text, (text,))
+            return self._copied(text)
         language = None if self._language is None else self._language.other(inner)
         if language is not None and language == self._target:
             return SegmentPlan(text, (text,), ("language",))
@@ -137,16 +148,27 @@ class Planner:
         around = [one.shifted(-first) for one in enclosed]
         parts = self._split(text[first:last], inside, register, around)
         if all(isinstance(part, str) for part in parts):
-            return SegmentPlan(text, (text,))
+            return self._copied(text, singles)
         return SegmentPlan(text, tuple(part for part in (text[:first], *parts, text[last:]) if part), warnings)
 
+    def _copied(self, text: str, singles: Sequence[tuple[int, int]] = ()) -> SegmentPlan:
+        """A segment without words, its numbers as the target language writes them: a cell of a table."""
+        written = text
+        for one in reversed(self.protector.spans(text, singles) if self.protects else []):
+            written = written[: one.span.start] + one.forms[0] + written[one.span.end :]
+        return SegmentPlan(text, (written,))
+
     def _unknown_words(self, text: str) -> list[tuple[int, int]]:
-        """Words with characters that have no piece: spelt in bytes the model would make nonsense of them."""
+        """Words with characters that have no piece, which the model would make nonsense of, spelt in bytes; and
+        what is too long to be a word."""
         known = self._tokenizer.characters
-        if not self._tokenizer.placeholders or set(text) <= known:
+        if not self._tokenizer.placeholders:
+            return []
+        longest = len(text) if self._source is None else _LONGEST_WORD
+        if set(text) <= known and len(text) <= longest:
             return []
         words = (match.span() for match in re.finditer(r"[^\s()\[\]{}\"“”„,;:!?<>]+", text))
-        return [(start, end) for start, end in words if not set(text[start:end]) <= known]
+        return [(start, end) for start, end in words if end - start > longest or not set(text[start:end]) <= known]
 
     def _split(
         self,
@@ -197,16 +219,23 @@ class Planner:
 
     def _piece(self, text: ProtectedText, register: Register | None, enclosed: Sequence[Enclosed] = ()) -> Piece:
         figures = self.converter.find(text.source) if self.converter is not None and self._rewrites else []
-        written = ((text.source[span.start : span.end], forms[0]) for span, forms in figures)
+        written = ((text.source[span.start : span.end], forms[0]) for span, forms, _ in figures)
         differing = tuple((ours, theirs) for ours, theirs in written if ours != theirs)
-        return Piece(text, self.encode(text, register), register, tuple(enclosed), differing)
+        hours = [] if self.converter is None else self.converter.with_hour_word(text.values.values())
+        return Piece(text, self.encode(text, register), register, tuple(enclosed), (*differing, *hours))
 
     def encode(self, text: ProtectedText, register: Register | None = None) -> Ids:
         """The ids that the model reads."""
-        if len(text.parts) == 1 and isinstance(text.parts[0], str):
-            ids = self._tokenizer.encode_each([text.parts[0]])[0]
+        parts = text.parts
+        if is_capitals(text.visible):
+            parts = tuple(
+                small(part, self._source, number == 0) if isinstance(part, str) else part
+                for number, part in enumerate(parts)
+            )
+        if len(parts) == 1 and isinstance(parts[0], str):
+            ids = self._tokenizer.encode_each([parts[0]])[0]
         else:
-            ids = self._tokenizer.encode_marked(text.parts)
+            ids = self._tokenizer.encode_marked(parts)
         symbol = None if register is None else self._tokenizer.registers.get(register)
         return ids if symbol is None else np.concatenate([np.array([symbol], dtype=ids.dtype), ids])
 

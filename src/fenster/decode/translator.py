@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from fenster.data.text import check_texts, normalise
 from fenster.data.tokenizer import SEP_ID, Ids
 from fenster.decode.assemble import Assembler
+from fenster.decode.attention_maps import cross_attention
 from fenster.decode.config import DecodeConfig
 from fenster.decode.document_state import DocumentState
 from fenster.decode.guards import Checker
@@ -54,7 +56,8 @@ class Translator:
         self.strategy = make_strategy(loaded, self.config)
         self._searcher = Searcher(self.model, self.config, ControlSymbols.of(self.tokenizer))
         self.planner = Planner(self.tokenizer, loaded.description.languages, self.config)
-        checker = Checker(self.tokenizer, self.planner.counter, self.planner.converter)
+        attention = partial(cross_attention, loaded)
+        checker = Checker(self.tokenizer, self.planner.counter, self.planner.converter, attention)
         self._assembler = Assembler(loaded, checker)
         self._second_try = SecondTry(self._searcher, self.planner, self.tokenizer, self.strategy, checker)
         if self.config.register != "auto":

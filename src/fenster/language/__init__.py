@@ -35,8 +35,19 @@ class NumberStyle(Config):
     """12: with am and pm."""
     date: Literal["month-first", "day-first"]
     date_separator: str
-    scales: tuple[str, ...] = ()
-    """Words that multiply a number, such as million; a currency's sign before such a number is left to the model."""
+    scales: dict[str, int] = Field(default_factory=dict)
+    """Words that multiply a number, and the power of ten that they stand for: million is 6."""
+    scale_words: dict[int, tuple[str, str]] = Field(default_factory=dict)
+    """Powers of ten in words, of one and of several: $1.5 million is 1,5 Millionen Dollar. A currency's sign before a
+    number with another scale is left to the model."""
+    time_ranges: tuple[str, ...] = ()
+    """What may stand between two times of which only the second says am or pm: 2 to 3 pm."""
+    hours: tuple[str, ...] = ()
+    """One to twelve o'clock in words."""
+    half_past: str = ""
+    """Half an hour after an hour, or before the next: half past {hour}, halb {next}."""
+    hour_word: str = ""
+    """What follows an hour in figures: 8 Uhr, but not halb acht Uhr."""
     labels: tuple[str, ...] = ()
     """Words before a number that is a name and no quantity: version 1.5, section 2.3."""
     months: tuple[str, ...] = ()
@@ -61,6 +72,8 @@ class Language(Config):
     """Words that nearly every longer sentence has one of, and that are rare in other languages."""
     leading_words: tuple[str, ...] = ()
     """Words that belong to what follows them: a line does not end with one."""
+    capital_words: tuple[str, ...] = ()
+    """Words that are always written with a capital: I."""
     numbers: NumberStyle
     address: AddressForms | None = None
 

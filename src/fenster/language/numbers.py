@@ -1,12 +1,14 @@
 """Figures: found in the source language's notation, written in the target language's.
 
-216,196 is 216.196 in German, 1.5 is 1,5, $50 is 50 $, 9:30 pm is 21:30. What is ambiguous (a date such as 3/4/2025)
-or a name and no quantity (version 1.5) stays as it is.
+216,196 is 216.196 in German, 1.5 is 1,5, $50 is 50 $, 9:30 pm is 21:30. Half hours in words count as figures, since a
+model easily takes the wrong hour: half past seven is halb acht. What is ambiguous (a date such as 3/4/2025) or a name
+and no quantity (version 1.5) stays as it is.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -23,11 +25,13 @@ _AFTER = rf"(?:(?!\w)|(?={_UNITS}(?!\w)))(?![.,:/'’]\d)"
 
 
 class WrittenNumber(NamedTuple):
-    """A number of the source: `kind` is "number" or "time"; `forms` are the ways of the target language to write it,
-    the usual one first."""
+    """A number of the source. The kind of its `span` is "number" or "time"; `forms` are the ways of the target
+    language to write it, the usual one first."""
 
     span: Span
     forms: tuple[str, ...]
+    has_words: bool = False
+    """True if words of the source language are part of it, so that it cannot stay as it is."""
 
 
 class NumberConverter:
@@ -40,11 +44,14 @@ class NumberConverter:
     def find(self, text: str) -> list[WrittenNumber]:
         """Numbers with separators, percentages, amounts, dates, times, and long ones, in order."""
         numbers: list[WrittenNumber] = []
-        if not _DIGIT.search(text):
+        if not _DIGIT.search(text) and self._half_hour.search(text) is None:
             return numbers
         writers = {
+            "half": self._half,
             "date": self._date,
+            "range": self._range_start,
             "time": self._time,
+            "large": self._large,
             "amount": self._amount,
             "coded": self._coded,
             "percentage": self._percentage,
@@ -53,13 +60,14 @@ class NumberConverter:
         for match in self._pattern.finditer(text):
             kind = match.lastgroup or ""
             forms = writers[kind](match)
-            name = "time" if kind == "time" else "number"
-            numbers.append(WrittenNumber(Span(*match.span(), name), tuple(dict.fromkeys(forms))))
+            name = "time" if kind in ("half", "range", "time") else "number"
+            has_words = kind in ("half", "large")
+            numbers.append(WrittenNumber(Span(*match.span(), name), tuple(dict.fromkeys(forms)), has_words))
         return numbers
 
     def without_equals(self, source: str, target: str) -> tuple[str, str]:
         """Both texts without the numbers of the source that the target has in a notation of its own, or in words."""
-        for (start, end, _), forms in reversed(self.find(source)):
+        for (start, end, _), forms, _ in reversed(self.find(source)):
             written = next((form for form in forms if form in target), None)
             if written is not None:
                 source, target = source[:start] + source[end:], target.replace(written, " ", 1)
@@ -71,6 +79,19 @@ class NumberConverter:
                 source = source[: match.start()] + source[match.end() :]
         return source, target
 
+    def with_hour_word(self, values: Iterable[str]) -> list[tuple[str, str]]:
+        """What a model may make of a half hour in words, and what it should be: halb acht Uhr is halb acht."""
+        phrases = [phrase.lower() for phrase in _half_hours(self.target)] if self.target.half_past else []
+        return [(f"{value} {self.target.hour_word}", value) for value in values if value.lower() in phrases]
+
+    @cached_property
+    def _half_hour(self) -> re.Pattern[str]:
+        """Half past an hour in words; nothing if the target has no words of its own for it."""
+        if not self.source.half_past or not self.target.half_past:
+            return re.compile("(?!)")
+        first = self.source.half_past[0]
+        return re.compile(f"[{first.upper()}{first}](?:{_any(phrase[1:] for phrase in _half_hours(self.source))})")
+
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
         group, decimal = re.escape(self.source.group), re.escape(self.source.decimal)
@@ -79,12 +100,17 @@ class NumberConverter:
         bare = rf"(?<!\d){decimal}\d+"  # .5
         structured = rf"(?:{grouped}|{foreign}|\d+{decimal}\d+|\d{{5,}})"
         number = rf"(?:{grouped}|{foreign}|\d+{decimal}\d+|{bare}|\d+)"
-        scale = "|".join(map(re.escape, self.source.scales)) or "(?!)"
+        scale = _any(self.source.scales)
+        large = _any(word for word, power in self.source.scales.items() if power in self.target.scale_words)
         # The last stop of "9 a.m." at the end of a sentence is the sentence's.
         half = r"[apAP](?:\.[mM]\.(?=\s*\S)|\.[mM](?=\.\s*$)|[mM]\b)"
+        clock = r"\d{1,2}(?:[:.]\d{2})?"
         kinds = {
+            "half": self._half_hour.pattern,
+            "range": rf"{clock}(?= ?(?:{_any(self.source.time_ranges)}) ?{clock} ?{half})",
             "date": r"\d{4}-\d{2}-\d{2}(?:T[\d:.]+Z?)?|\d{1,2}/\d{1,2}/(?:\d{4}|\d{2})|\d{1,2}\.\d{1,2}\.\d{4}",
             "time": rf"\d{{1,2}}(?:[:.]\d{{2}}(?::\d{{2}})?)? ?{half}|\d{{1,2}}:\d{{2}}(?::\d{{2}})?(?:[.,]\d+)?",
+            "large": rf"[-−]?[{_SIGNS}] ?{number}[ -]?(?:{large})\b(?!-)|(?:{_CODES}) ?{number} ?(?:{large})\b(?!-)",
             "amount": rf"[-−]?[{_SIGNS}] ?[-−]?{number}(?! ?(?:{scale})\b)|{number} ?[{_SIGNS}]",
             "coded": rf"(?:{_CODES}) ?{number}(?! ?(?:{scale})\b)|{number} ?(?:{_CODES})\b",
             "percentage": rf"[-−+±]?{number} ?[%‰]",
@@ -107,17 +133,27 @@ class NumberConverter:
         padded = [part.zfill(2) if len(part) < 3 else part for part in parts]
         return [separator.join(parts), separator.join(padded), date]
 
+    def _range_start(self, match: re.Match[str]) -> list[str]:
+        """The first of two times of which only the second says am or pm: 11 to 1 pm begins in the morning."""
+        second = re.match(r"\D*(\d{1,2})(?:[:.]\d{2})? ?([ap])", match.string[match.end() :], re.IGNORECASE)
+        assert second is not None
+        half, first = second[2].lower(), int(re.split("[:.]", match.group())[0])
+        if first != 12 and (int(second[1]) == 12 or first > int(second[1])):
+            half = "a" if half == "p" else "p"
+        return self._clock(match.group(), f"{match.group()} {half}m")
+
     def _time(self, match: re.Match[str]) -> list[str]:
-        clock = re.fullmatch(
-            r"(\d{1,2})(?:[:.](\d{2}))?(:\d{2})?([.,]\d+)? ?(?:([ap])\.?m\.?)?", match.group().lower()
-        )
+        return self._clock(match.group(), match.group())
+
+    def _clock(self, plain: str, whole: str) -> list[str]:
+        """The forms of a time; `whole` says am or pm, which `plain` may leave out."""
+        clock = re.fullmatch(r"(\d{1,2})(?:[:.](\d{2}))?(:\d{2})?([.,]\d+)? ?(?:([ap])\.?m\.?)?", whole.lower())
         assert clock is not None
         hour, minute, second, fraction, half = clock.groups()
         if half is None or self.target.clock == 12:
-            plain = match.group()
             return [plain, plain.replace(":", ".")] if half is None else [plain]
         if not 1 <= int(hour) <= 12:
-            return [match.group()]
+            return [plain]
         number = int(hour) % 12 + (12 if half == "p" else 0)
         rest = (f":{minute}" if minute else "") + (second or "") + (fraction or "")
         return [
@@ -127,6 +163,21 @@ class NumberConverter:
             *([] if minute else [f"{number}:00", f"{number}.00"]),
             f"{int(hour)}{rest}",
         ]
+
+    def _half(self, match: re.Match[str]) -> list[str]:
+        hour = _half_hours(self.source).index(match.group()[0].lower() + match.group()[1:])
+        written = _half_hours(self.target)[hour]
+        return [written[0].upper() + written[1:] if match.group()[0].isupper() else written]
+
+    def _large(self, match: re.Match[str]) -> list[str]:
+        """An amount with its scale in words, and so with its currency in words."""
+        parts = re.fullmatch(rf"([-−]?)([{_SIGNS}]|[A-Z]+) ?(.*?)[ -]?([A-Za-z]+)", match.group())
+        assert parts is not None
+        sign, currency, written, scale = parts.groups()
+        one, several = self.target.scale_words[self.source.scales[scale]]
+        word = one if written == "1" else several
+        currencies = dict.fromkeys((*self.target.currency_words.get(currency, ())[:1], currency))
+        return [f"{sign}{number} {word} {name}" for number in self._number(written) for name in currencies]
 
     def _amount(self, match: re.Match[str]) -> list[str]:
         whole = match.group()
@@ -163,7 +214,7 @@ class NumberConverter:
         """True after a label or a name (version 1.5, Python 3.12) and before a heading (1.1 Introduction): such
         figures are not quantities."""
         before, after = match.string[: match.start()], match.string[match.end() :]
-        if self.source.group in match.group() or re.match(rf" ?(?:{'|'.join(self.source.scales)})\b", after):
+        if self.source.group in match.group() or re.match(rf" ?(?:{_any(self.source.scales)})\b", after):
             return False
         if not before.strip():
             short = re.fullmatch(r"\d{1,2}\.\d{1,2}", match.group()) is not None
@@ -213,6 +264,17 @@ class NumberConverter:
         if len(plain) > 4 and source.group not in whole:
             forms += [sign + gap.join(_grouped(plain)) + end for gap in (target.group, " ")]
         return [*forms, written]
+
+
+def _half_hours(style: NumberStyle) -> list[str]:
+    """Half past one, two … twelve in words."""
+    following = style.hours[1:] + style.hours[:1]
+    return [style.half_past.format(hour=hour, next=after) for hour, after in zip(style.hours, following, strict=True)]
+
+
+def _any(words: Iterable[str]) -> str:
+    """A pattern for any of some words; none matches nothing."""
+    return "|".join(map(re.escape, sorted(words, key=len, reverse=True))) or "(?!)"
 
 
 def _foreign(digits: str, style: NumberStyle) -> bool:

@@ -115,7 +115,9 @@ class Protector:
         spans = [ProtectedSpan(Span(start, end, "mark"), "x", (text[start:end],)) for start, end in marks]
         spans += [ProtectedSpan(span, "x", (text[span.start : span.end],)) for span in self._finder.find(text)]
         if self._converter is not None and self._numbers != "model":
-            for span, forms in self._converter.find(text):
+            for span, forms, has_words in self._converter.find(text):
+                if has_words and self._numbers == "keep":
+                    continue
                 kept = forms if self._numbers == "convert" else (text[span.start : span.end],)
                 spans.append(ProtectedSpan(span, "t" if span.kind == "time" else "n", kept))
         spans += [ProtectedSpan(Span(start, end, "other"), "x", (text[start:end],)) for start, end in others]

@@ -36,7 +36,7 @@ KINDS: dict[str, str] = {
         r"\b(?:https?|ftp|file|ssh|git|mailto|tel|data|ws|wss|s3)://?" + _PART_OF_URL + _END,
         r"\bwww\." + _PART_OF_URL + _END,
     ),
-    "email": r"[\w.+%-]*\w@[\w-]+(?:\.[\w-]+)+",
+    "email": r"(?:\w+['’](?=[\w.+%-]+@))?[\w.+%-]*\w@[\w-]+(?:\.[\w-]+)+",
     "template": _any(
         r"\{\\[^{}]*\}",  # of subtitles: {\i1}
         r"\$\{[^{}\s]*\}",

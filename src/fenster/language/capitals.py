@@ -1,0 +1,43 @@
+"""TEXT IN CAPITALS: a model that has seen little of it reads it in small letters, and its translation is written in
+capitals again."""
+
+from __future__ import annotations
+
+import re
+
+from fenster.language import Language
+
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_FEWEST_WORDS = 2  # of three letters; a single one may be an acronym
+_FEWEST_LETTERS = 8
+
+
+def is_capitals(text: str) -> bool:
+    """True if a text has several words and no small letter."""
+    letters = [character for character in text if character.isalpha()]
+    return (
+        len(letters) >= _FEWEST_LETTERS
+        and all(character.isupper() for character in letters)
+        and len(_WORD.findall(text)) >= _FEWEST_WORDS
+    )
+
+
+def small(text: str, language: Language | None, starts: bool) -> str:
+    """A text in capitals as a sentence is written; if it `starts` the sentence, with a capital."""
+    lowered = text.lower()
+    for word in () if language is None else language.capital_words:
+        lowered = re.sub(rf"\b{re.escape(word.lower())}\b", word, lowered)
+    first = next((at for at, character in enumerate(lowered) if character.isalpha()), None)
+    if not starts or first is None:
+        return lowered
+    return lowered[:first] + lowered[first].upper() + lowered[first + 1 :]
+
+
+def capitals(text: str) -> str:
+    """A text in capitals, character by character: ß is ẞ."""
+    return "".join("ẞ" if character == "ß" else _capital(character) for character in text)
+
+
+def _capital(character: str) -> str:
+    upper = character.upper()
+    return upper if len(upper) == 1 else character
