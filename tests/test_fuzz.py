@@ -24,7 +24,7 @@ from fenster.data.prepare.config import PrepareConfig
 from fenster.data.tokenizer import TokenizerConfig, learn
 from fenster.decode.config import DecodeConfig
 from fenster.decode.files import DOCUMENT_FORMATS, FileOptions, document_format
-from fenster.decode.files.translate import translate_file
+from fenster.decode.files.translate import translate_parsed
 from fenster.decode.translator import Translator
 from fenster.errors import FensterError
 from fenster.io.files import FileSource, TextFiles
@@ -110,7 +110,7 @@ def test_translate(group: int, translator: Translator, tmp_path: Path) -> None:
         output = tmp_path / f"out-{number}"
         try:
             parsed = document_format(name).parse(source, options)
-            translate_file(translator, parsed, output, options)
+            translate_parsed(translator, parsed, output, options)
         except FensterError as error:
             assert str(error), number
             continue

@@ -36,6 +36,7 @@ def test_an_installed_wheel_translates_from_another_folder(tmp_path: Path) -> No
     subprocess.run([*pip, "install", "--no-deps", "--target", str(site), str(wheel)], check=True, timeout=300)
     elsewhere.mkdir()
     (elsewhere / "text.txt").write_text("Thank you very much, Mr President.\n\nThat is a good idea.\n")
+    (elsewhere / "price.txt").write_text("€1,240.50\n")
 
     def run(*arguments: str) -> str:
         environment = os.environ | {"PYTHONPATH": str(site)}
@@ -48,6 +49,7 @@ def test_an_installed_wheel_translates_from_another_folder(tmp_path: Path) -> No
     assert run("-c", "import fenster; print(fenster.__file__)").startswith(str(site))
     lines = run("-m", "fenster", "translate", "text.txt", "--beam", "2").splitlines()
     assert len(lines) == 3 and "Präsident" in lines[0] and not lines[1]
+    assert run("-m", "fenster", "translate", "price.txt") == "1.240,50 €\n", "the languages' conventions are inside"
     assert "europarl/window" in run("-m", "fenster", "configs")
     assert "kind: window" in run("-m", "fenster", "configs", "train/europarl/window")
     lines = ["Vielen Dank, Herr Präsident.", "", "Das ist eine gute Idee."]

@@ -10,21 +10,22 @@ from fenster.document import Document, ParallelDocument, Segment
 from fenster.errors import FensterError
 
 if TYPE_CHECKING:
-    from fenster.decode.translator import Translator
+    from fenster.decode.files.translate import FileTranslator
 
 __version__ = "0.2.0"
 __all__ = ["Document", "FensterError", "ParallelDocument", "Segment", "__version__", "load", "sentences"]
 
 
-def load(folder: Path | str | None = None, *, device: str = "auto", **settings: Any) -> Translator:
-    """A translator from a model folder: `fenster.load("model", beam=4).translate(["A sentence.", "Another."])`.
+def load(folder: Path | str | None = None, *, device: str = "auto", **settings: Any) -> FileTranslator:
+    """A translator from a model folder: `fenster.load("model", beam=4).translate(["A sentence.", "Another."])`, or
+    `fenster.load().translate_file("report.docx")`.
 
     Without a folder, the English-German model that ships with the package. Settings are those of
     `fenster.decode.config.DecodeConfig`; torch is imported here, not with the package.
     """
     from fenster.config import check
     from fenster.decode.config import DecodeConfig
-    from fenster.decode.translator import Translator
+    from fenster.decode.files.translate import FileTranslator
     from fenster.model.model_folder import DEFAULT_MODEL
 
-    return Translator.load(folder or DEFAULT_MODEL, check(settings, DecodeConfig), device)
+    return FileTranslator.load(folder or DEFAULT_MODEL, check(settings, DecodeConfig), device)

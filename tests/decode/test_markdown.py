@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from fenster.data.dataset import PreparedData
 from fenster.decode.config import DecodeConfig
 from fenster.decode.files import FileOptions
-from fenster.decode.files.translate import translate_file
+from fenster.decode.files.translate import translate_parsed
 from fenster.decode.markup import Enclosed, Words, insert_marks, without_pairs
 from fenster.decode.translator import Translator
 from fenster.document import Mark
@@ -106,7 +106,7 @@ def test_random_weights_keep_the_structure(toy: PreparedData, kind: str, tmp_pat
         make_loaded(toy, kind), DecodeConfig(beam=1, length_ratio=1.0, length_extra=2, guards=False)
     )
     parsed = parse(TEXT, "a.md")
-    translate_file(translator, parsed, tmp_path / "a.de.md", FileOptions())
+    translate_parsed(translator, parsed, tmp_path / "a.de.md", FileOptions())
     made = (tmp_path / "a.de.md").read_text(encoding="utf-8")
 
     def shape(text: str) -> list[str]:

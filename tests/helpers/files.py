@@ -17,6 +17,6 @@ def parse(text: str, name: str) -> ParsedFile:
 
 def render(parsed: ParsedFile, translate: Callable[[str], str]) -> str:
     translated = iter([Translated(one.text, translate(one.text)) for one in parsed.segments])
-    text = "".join(parsed.render(translated))
+    data = b"".join(one.encode() if isinstance(one, str) else one for one in parsed.render(translated))
     assert next(translated, None) is None, "every segment was used"
-    return text
+    return data.decode()

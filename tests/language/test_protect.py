@@ -63,3 +63,11 @@ def test_training_pairs_need_one_occurrence_on_either_side() -> None:
 def test_names_may_become_placeholders() -> None:
     assert PROTECTOR.pair("Then Barroso spoke.", "Dann sprach Barroso.", Random(1), names=1.0) is not None
     assert PROTECTOR.pair("Then Barroso spoke.", "Dann sprach Barroso.", Random(1), names=0.0) is None
+
+
+def test_forgotten_spaces_beside_placeholders() -> None:
+    text = "Use `x` and a@b.de, or pre-{name}s."
+    (piece,) = protected(text, PROTECTOR.spans(text))
+    code, address, name = (part for part in piece.parts if isinstance(part, Placeholder))
+    spaced = piece.spaced(["Nimm", code, "und", address, "oder pre-", name, "s", "."])
+    assert "".join(part if isinstance(part, str) else "#" for part in spaced) == "Nimm # und #oder pre-#s."

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from fenster.cli.options import Decoding, Device, Flag, ModelOption
 from fenster.decode.config import DecodeConfig
-from fenster.errors import ConfigError, FensterError, InputError
-from fenster.io.files import FileSource, TextFiles, check_not_input, compression
+from fenster.errors import ConfigError, InputError
+from fenster.io.files import FileSource, TextFiles, check_not_input
+from fenster.io.progress import report
+
+if TYPE_CHECKING:
+    from fenster.decode.files import FileOptions
+    from fenster.decode.translator import Translator
 
 WARNINGS_EXIT = 3
 
@@ -26,26 +31,30 @@ def translate(
     one_sentence_per_line: Flag = False,
     language: str | None = None,
     documents: Flag = False,
+    columns: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = (),
     history: Path | None = None,
     nbest: int = 1,
     strict: Flag = False,
     decoding: Decoding = DecodeConfig(),
     device: Device = "auto",
 ) -> None:
-    """Translate a text file, or standard input, as a document.
+    """Translate a file, a folder, or standard input, each file as a document.
 
-    There is exactly one output line per input line, with the same indentation, list marks and line end; blank lines
-    stay blank. Lines are split into sentences, which are translated in the context of those before them. Addresses,
-    code, part numbers and the like come out as they went in, and figures are written as in the target language. With
-    --output an interrupted translation resumes. Standard input is read to its end first.
+    A text has exactly one output line per input line, with the same indentation, list marks and line end; blank lines
+    stay blank. Lines are split into sentences, which are translated in the context of those before them. In other
+    formats only the words change, and inline markup moves with them. Addresses, code, part numbers and the like come
+    out as they went in, and figures are written as in the target language. With an output file an interrupted
+    translation resumes. Standard input is read to its end first.
 
     Examples:
 
     ```
     fenster translate book.txt -o book.de.txt
+    fenster translate report.docx
+    fenster translate site/ -o site-de/
     fenster translate book.txt --model runs/europarl/window/model -o book.de.txt
     fenster translate book.txt -m runs/europarl --system window --beam 4
-    fenster translate film.srt
+    fenster translate strings.csv --columns en
     cat lines.en | fenster translate -m MODEL --one-sentence-per-line > lines.de
     fenster translate reply.txt -m MODEL --history conversation.tsv --format jsonl
     fenster translate manual.txt -o manual.de.txt --register formal --do-not-translate names.txt --protect 'ACME-\\w+'
@@ -54,10 +63,12 @@ def translate(
     Parameters
     ----------
     file
-        UTF-8 text or subtitles (.srt, .vtt, .ass), .xz and .gz too; standard input if left out, or -.
+        Text in UTF-8 (.txt, .xz and .gz too), .docx, .odt, .pptx, .odp, .epub, .html, .md, subtitles (.srt, .vtt,
+        .ass), .po, .xliff, .json, .yaml, .csv, or a folder of such files; standard input if left out, or -.
     output
-        Where to write, compressed if it ends in .xz or .gz; standard output for -. If left out, subtitles are written
-        beside the file (film.srt becomes film.de.srt), and text to standard output.
+        Where to write, compressed if it ends in .xz or .gz; standard output for -. If left out, text goes to standard
+        output, and other files are written beside themselves (report.docx becomes report.de.docx). For a folder, the
+        folder to mirror it in.
     format
         text: translated lines. jsonl: one object per segment with source, target, score, warnings and seconds; a
         .jsonl file holds objects with a `source`, and a `document`, `id` or `register` if wanted. By default what the
@@ -68,6 +79,8 @@ def translate(
         Of the source, for splitting into sentences; the model's if left out.
     documents
         Blank lines separate documents. Otherwise the file is one document, and context reaches across blank lines.
+    columns
+        Of a .csv file, the columns to translate; if left out, the one that is named after the source language.
     history
         Earlier sentences and their translations (source TAB target, one pair per line): context that is not
         translated again.
@@ -78,7 +91,7 @@ def translate(
         Exit with code 3 if a translation has warnings; the output is written all the same.
     """
     from fenster.decode.files import FileOptions, document_format
-    from fenster.decode.files.translate import report_problems, report_summary, translate_file
+    from fenster.decode.files.translate import beside, report_problems, report_summary, translate_parsed
     from fenster.model.model_folder import read_description
 
     if not 1 <= nbest <= max(1, decoding.beam):
@@ -89,29 +102,52 @@ def translate(
     file, output = (_unless_dash(path) for path in (file, output))
     check_not_input(output, [file, history])
     source_language, target_language = read_description(model.folder).languages or ("en", "de")
-    options = FileOptions(one_sentence_per_line, language or source_language, target_language, documents, nbest)
+    options = FileOptions(
+        one_sentence_per_line, language or source_language, target_language, documents, columns, nbest
+    )
+    if file is not None and file.is_dir():
+        if output is None or format is not None or history is not None:
+            raise ConfigError(
+                "a folder is translated into another one, in the formats of its files",
+                fix=f"give -o {file.name}-{target_language}/, and neither --format nor --history",
+            )
+        _folder(model.translator(decoding, device), file, output, options, strict)
+        return
     kind = document_format(format, file)
     if output is None and file is not None and kind.writes_file and not to_standard_output:
         output = beside(file, target_language)
+    if kind.is_binary and output is None and sys.stdout.isatty():
+        raise ConfigError("this format is not for a terminal", fix="name an output with -o")
     parsed = kind.parse(FileSource.read(file), options)
     pairs = _history(history)
     translator = model.translator(decoding, device)
     if pairs:
         translator.strategy.require_history()
     report_problems(translator, parsed)
-    summary = translate_file(translator, parsed, output, options, pairs)
+    summary = translate_parsed(translator, parsed, output, options, pairs)
+    if summary.output is not None:
+        print(f"-> {summary.output}")
     report_summary(summary)
     if strict and summary.warnings:
         sys.exit(WARNINGS_EXIT)
 
 
-def beside(file: Path, language: str) -> Path:
-    """The name of a translation: film.srt -> film.de.srt. An error if it exists, since a person may have made it."""
-    bare = file.with_suffix("") if compression(file) else file
-    path = file.with_name(f"{bare.stem}.{language}{bare.suffix}{compression(file)}")
-    if path.exists():
-        raise FensterError("exists already", path=path, fix=f"give -o {path} to replace it, or another name")
-    return path
+def _folder(translator: Translator, folder: Path, output: Path, options: FileOptions, strict: bool) -> None:
+    from fenster.decode.files.folder import translate_folder
+    from fenster.decode.files.translate import report_summary
+
+    summary = translate_folder(translator, folder, output, options)
+    for name, file in summary.translated.items():
+        if file.warnings or file.remarks:
+            report(f"{name}:")
+            report_summary(file)
+    counts = f"{len(summary.translated)} file(s) translated, {summary.unchanged} unchanged since the last time"
+    print(f"-> {output}: {counts}, {summary.copied} copied, {len(summary.failed)} failed")
+    if summary.failed:
+        listed = "; ".join(map(str, summary.failed))
+        raise InputError(f"{len(summary.failed)} file(s) could not be translated: {listed}", path=folder)
+    if strict and any(file.warnings for file in summary.translated.values()):
+        sys.exit(WARNINGS_EXIT)
 
 
 def _unless_dash(path: Path | None) -> Path | None:

@@ -62,6 +62,7 @@ class Assembler:
             cleaned = [SPACES.sub(" ", part) if isinstance(part, str) else part for part in parts]
             if piece.is_capitals:
                 cleaned = [capitals(part) if isinstance(part, str) else part for part in cleaned]
+            cleaned = piece.text.spaced(cleaned)
             text = self._with_marks(piece, hypothesis, cleaned) if piece.enclosed else piece.text.restore(cleaned)
             pieces.append(piece.with_figures(text.strip(" ")))
         return plan.joined(pieces)

@@ -79,7 +79,9 @@ def without_pairs(text: str, marks: Sequence[Mark]) -> tuple[str, list[Enclosed]
             )
         )
     singles = [(moved(mark.start), moved(mark.end)) for mark in marks if mark not in removed]
-    return bare, sorted(enclosed, key=lambda one: (one.start, -one.end)), singles
+    # Of pairs around the same words the first to open is the outer one; of those that only close, the last to close.
+    ordered = [one for one in enclosed if one.opening] + [one for one in reversed(enclosed) if not one.opening]
+    return bare, sorted(ordered, key=lambda one: (one.start, -one.end)), singles
 
 
 def within(enclosed: Sequence[Enclosed], begin: int, text: ProtectedText) -> list[Enclosed]:

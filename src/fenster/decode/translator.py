@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -64,7 +64,7 @@ class Translator:
             self._check_register(self.config.register)
 
     @classmethod
-    def load(cls, folder: Path | str, config: DecodeConfig | None = None, device: str = "auto") -> Translator:
+    def load(cls, folder: Path | str, config: DecodeConfig | None = None, device: str = "auto") -> Self:
         """From a model folder; on a GPU if there is one."""
         config = config or DecodeConfig()
         where = find_device("cpu" if config.int8 and device == "auto" else device)

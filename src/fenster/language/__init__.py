@@ -68,6 +68,8 @@ class AddressForms(Config):
 
 class Language(Config):
     name: str
+    locale: str
+    """As programs name it: de-DE."""
     common_words: tuple[str, ...] = ()
     """Words that nearly every longer sentence has one of, and that are rare in other languages."""
     leading_words: tuple[str, ...] = ()
@@ -94,3 +96,8 @@ def load_language(code: str) -> Language:
 def languages() -> list[str]:
     """Codes of the languages with conventions."""
     return sorted(path.stem for path in _FOLDER.glob("*.yaml"))
+
+
+def locale(code: str) -> str:
+    """The usual locale of a language, or its code if its conventions are not known."""
+    return load_language(code).locale if code in languages() else code

@@ -63,6 +63,27 @@ class ProtectedText:
         """A translation in parts with every placeholder written out."""
         return "".join(part if isinstance(part, str) else self.values.get(part, "") for part in parts)
 
+    def spaced(self, parts: Sequence[str | Placeholder]) -> list[str | Placeholder]:
+        """A translation in parts, with a space between a placeholder and a word where the model forgot it: where the
+        source has one, too."""
+        made: list[str | Placeholder] = []
+        for number, part in enumerate(parts):
+            before = parts[number - 1] if number else ""
+            if isinstance(before, Placeholder) and isinstance(part, str) and part[:1].isalnum():
+                made.append(" " * self._has_space(before, 1))
+            elif isinstance(part, Placeholder) and isinstance(before, str) and before[-1:].isalnum():
+                made.append(" " * self._has_space(part, -1))
+            made.append(part)
+        return [part for part in made if part]
+
+    def _has_space(self, placeholder: Placeholder, side: int) -> bool:
+        """True if the source has a space, or nothing, on one side of a placeholder."""
+        if placeholder not in self.parts:
+            return False
+        number = self.parts.index(placeholder) + side
+        beside = self.parts[number] if 0 <= number < len(self.parts) else " "
+        return isinstance(beside, str) and (beside[0] if side > 0 else beside[-1]) == " "
+
     def stripped(self) -> tuple[str, ProtectedText, str]:
         """The spaces before it, the text, the spaces after it."""
         parts = list(self.parts)

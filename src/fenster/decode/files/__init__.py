@@ -6,16 +6,40 @@ from __future__ import annotations
 from pathlib import Path
 
 from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
+from fenster.decode.files.catalogue import JsonFormat, YamlFormat
+from fenster.decode.files.csv import CsvFormat
+from fenster.decode.files.docx import WordFormat
+from fenster.decode.files.epub import BookFormat
+from fenster.decode.files.html import HtmlFormat
 from fenster.decode.files.jsonl import JsonlFormat
 from fenster.decode.files.markdown import MarkdownFormat
+from fenster.decode.files.odf import OpenDocumentFormat
+from fenster.decode.files.po import GettextFormat
+from fenster.decode.files.pptx import PresentationFormat
 from fenster.decode.files.subtitles import SubtitleFormat
 from fenster.decode.files.text import TextFormat
+from fenster.decode.files.xliff import XliffFormat
 from fenster.io.files import bare_suffix
 from fenster.registry import Registry
 
 DOCUMENT_FORMATS: Registry[type[DocumentFormat]] = Registry(
     "document format",
-    {"text": TextFormat, "jsonl": JsonlFormat, "markdown": MarkdownFormat, "subtitles": SubtitleFormat},
+    {
+        "text": TextFormat,
+        "jsonl": JsonlFormat,
+        "markdown": MarkdownFormat,
+        "subtitles": SubtitleFormat,
+        "html": HtmlFormat,
+        "docx": WordFormat,
+        "odf": OpenDocumentFormat,
+        "pptx": PresentationFormat,
+        "epub": BookFormat,
+        "po": GettextFormat,
+        "xliff": XliffFormat,
+        "json": JsonFormat,
+        "yaml": YamlFormat,
+        "csv": CsvFormat,
+    },
 )
 
 

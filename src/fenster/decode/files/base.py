@@ -28,6 +28,8 @@ class FileOptions:
     """The language of the translation, for where its lines may end."""
     documents: bool = False
     """Blank lines separate documents. Otherwise the file is one document."""
+    columns: tuple[str, ...] = ()
+    """Of a table, those to translate."""
     nbest: int = 1
     """Hypotheses to write, if the format holds several."""
 
@@ -41,6 +43,15 @@ class FileSegment(NamedTuple):
     register: str = ""
     marks: tuple[Mark, ...] = ()
 
+    @property
+    def words(self) -> str:
+        """The text without its marks."""
+        pieces, at = [], 0
+        for mark in self.marks:
+            pieces.append(self.text[at : mark.start])
+            at = mark.end
+        return "".join([*pieces, self.text[at:]])
+
 
 class ParsedFile(ABC):
     """A file as documents of segments, with all that is needed to write it again in another language."""
@@ -48,7 +59,7 @@ class ParsedFile(ABC):
     documents: Sequence[Sequence[FileSegment]]
 
     @abstractmethod
-    def render(self, translated: Iterator[Translated]) -> Iterator[str]:
+    def render(self, translated: Iterator[Translated]) -> Iterator[str | bytes]:
         """The output in pieces. `translated` has the segments of all documents in order."""
 
     def remarks(self) -> list[str]:
@@ -68,6 +79,8 @@ class DocumentFormat(ABC):
     about: ClassVar[str] = ""
     writes_file: ClassVar[bool] = False
     """True if the output is a file beside the input unless another is named; otherwise it is standard output."""
+    is_binary: ClassVar[bool] = False
+    """True if its output is no text, and so is not for a terminal."""
     holds_nbest: ClassVar[bool] = False
     """True if its output can hold several hypotheses."""
 

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 
 from markdown_it import MarkdownIt
 
-from fenster.data.sentence_split import sentences
 from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
+from fenster.decode.files.inline import split_sentences
 from fenster.decode.files.markdown_inline import MarkdownError, Unit, units
 from fenster.decode.result import Translated
-from fenster.document import Mark
 from fenster.io.files import FileSource
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
@@ -62,7 +61,7 @@ class MarkdownDocument(ParsedFile):
                 yield self.text[one.start : one.end].replace("\n", self.line_end)
             else:
                 words = re.sub(r"(?<!\\)\|", r"\\|", words) if one.in_table else _no_block(words)
-                lines = _wrapped(words, one.width) if one.width else [words]
+                lines = _wrapped(words, one) if one.width else [words]
                 yield f"{self.line_end}{one.prefix}".join(lines)
             at = one.end
         yield self.text[at:].replace("\n", self.line_end)
@@ -141,34 +140,8 @@ def _range(
     number, column = lines[min(first + 1, len(lines) - 1)]
     prefix = file.lines[number][:column] if last > first else ""
     width = max(len(part) for part in content.split("\n")[first : last + 1]) if last > first else 0
-    segments = _segments(unit, lines[first][0] + 1, language)
+    segments = split_sentences(unit.text.rstrip(" "), unit.marks, lines[first][0] + 1, language)
     return Range(position(unit.start, first), position(unit.end, last), prefix, width, in_table, segments)
-
-
-def _segments(unit: Unit, line: int, language: str) -> tuple[FileSegment, ...]:
-    """The sentences of a unit with the marks that each has."""
-    text = unit.text.rstrip(" ")
-    bounds: list[tuple[int, int]] = []
-    at = 0
-    for sentence in sentences(text, language):
-        start = text.find(sentence, at)
-        if start < 0:
-            bounds = []
-            break
-        bounds.append((start, start + len(sentence)))
-        at = start + len(sentence)
-    cut = any(start < mark.end and mark.start < start for start, _ in bounds[1:] for mark in unit.marks)
-    if not bounds or cut or text[bounds[-1][1] :].strip():
-        bounds = [(0, len(text))]
-    made = []
-    for start, end in bounds:
-        marks = tuple(
-            Mark(mark.start - start, mark.end - start, mark.pair, mark.opens)
-            for mark in unit.marks
-            if start <= mark.start and mark.end <= end
-        )
-        made.append(FileSegment(text[start:end], line, marks=marks))
-    return tuple(made)
 
 
 def _no_block(text: str) -> str:
@@ -179,12 +152,18 @@ def _no_block(text: str) -> str:
     return f"\\{text}" if re.match(r"[-+*](?:\s|$)|#{1,6}(?:\s|$)|>|(?:[-=~`|*_] ?){3}", text) else text
 
 
-def _wrapped(text: str, width: int) -> list[str]:
-    """Lines of about the width of the source's; none of them may look like the beginning of a block."""
+def _wrapped(text: str, paragraph: Range) -> list[str]:
+    """Lines of about the width of the source's. None of them may look like the beginning of a block, and no mark
+    (the target of a link with its title) goes over two."""
+    for segment in paragraph.segments:
+        for mark in segment.marks:
+            literal = segment.text[mark.start : mark.end]
+            text = text.replace(literal, literal.replace(" ", "\0"))
     lines: list[str] = []
-    for line in textwrap.wrap(text, max(width, 40), break_long_words=False, break_on_hyphens=False) or [""]:
+    width = max(paragraph.width, 40)
+    for line in textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]:
         if lines and _BLOCK.match(line):
             lines[-1] += f" {line}"
         else:
             lines.append(line)
-    return lines
+    return [line.replace("\0", " ") for line in lines]

@@ -92,8 +92,10 @@ class SubtitleDocument(ParsedFile):
 
     def render(self, translated: Iterator[Translated]) -> Iterator[str]:
         spoken: dict[int, list[tuple[str, str, str]]] = {}
+        changed: set[int] = set()
         for passage in self.passages:
             texts = [next(translated).text for _ in passage.segments]
+            changed |= {turn.cue for turn in passage.turns if texts != list(passage.segments)}
             for turn, words in zip(passage.turns, _spread(passage, texts, self.leading), strict=True):
                 spoken.setdefault(turn.cue, []).append((turn.before, words, turn.after))
         at = 0
@@ -101,7 +103,7 @@ class SubtitleDocument(ParsedFile):
         for number, cue in enumerate(self.cues):
             yield "".join(self.lines[at : cue.line])
             at = cue.line + cue.count
-            if number not in spoken:
+            if number not in changed:
                 yield "".join(self.lines[cue.line : at])
                 continue
             yield self._words(cue, spoken[number])

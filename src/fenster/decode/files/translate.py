@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from fenster.data.text import why_refused
+from fenster.decode.files import document_format
 from fenster.decode.files.base import FileOptions, FileSegment, ParsedFile
 from fenster.decode.guards import PROBLEMS
 from fenster.decode.result import Translated
@@ -14,7 +17,7 @@ from fenster.decode.resume import Journal, stamp
 from fenster.decode.translator import Pairs, Translator
 from fenster.document import Document, Segment
 from fenster.errors import FensterError, writing
-from fenster.io.files import atomic_path, compressed
+from fenster.io.files import FileSource, atomic_path, check_not_input, compressed, compression
 from fenster.io.progress import bar, report
 
 _STANDARD_OUTPUT = (Path("/dev/stdout"), Path("/dev/fd/1"))
@@ -26,12 +29,54 @@ class FileSummary:
 
     warnings: dict[str, list[int]] = field(default_factory=dict)
     """By problem, the lines of the segments that have it."""
+    output: Path | None = None
+    """Where it was written."""
     misaligned: int = 0
     remarks: list[str] = field(default_factory=list)
     """What the format has to say."""
 
 
-def translate_file(
+class FileTranslator(Translator):
+    """A translator of whole files."""
+
+    def translate_file(
+        self,
+        path: Path | str,
+        output: Path | str | None = None,
+        *,
+        format: str | None = None,
+        history: Pairs = (),
+        **reading: Any,
+    ) -> FileSummary:
+        """Translate a file in any of the formats of `fenster translate` into `output`, or beside itself: report.docx
+        becomes report.de.docx. `reading` are settings of `FileOptions`. An interrupted call is resumed by the same
+        call."""
+        file = Path(path)
+        options = file_options(self, **reading)
+        target = beside(file, options.target) if output is None else Path(output)
+        check_not_input(target, [file])
+        parsed = document_format(format, file).parse(FileSource.read(file), options)
+        return translate_parsed(self, parsed, target, options, history)
+
+
+def file_options(translator: Translator, **reading: Any) -> FileOptions:
+    """How files are read for a model: in its languages unless told otherwise."""
+    source, target = translator.loaded.description.languages or ("en", "de")
+    return FileOptions(**({"language": source, "target": target} | reading))
+
+
+def beside(file: Path, language: str) -> Path:
+    """The name of a translation: film.srt -> film.de.srt. An error if it exists, since a person may have made it."""
+    bare = file.with_suffix("") if compression(file) else file
+    path = file.with_name(f"{bare.stem}.{language}{bare.suffix}{compression(file)}")
+    if path.exists():
+        raise FensterError(
+            "exists already", path=path, fix=f"name {path} as the output to replace it, or another name"
+        )
+    return path
+
+
+def translate_parsed(
     translator: Translator,
     file: ParsedFile,
     output: Path | None,
@@ -58,18 +103,26 @@ def translate_file(
         if output is None:
             with writing(Path("standard output")):
                 for piece in pieces:
-                    print(piece, end="", flush=True)
+                    _print(piece)
             summary.remarks = file.remarks()
             return summary
-        data = compressed("".join(pieces).encode(), output)
+        data = compressed(b"".join(piece.encode() if isinstance(piece, str) else piece for piece in pieces), output)
         segments.close()
         summary.remarks = file.remarks()
         with atomic_path(output) as temporary:
             temporary.write_bytes(data)
         journal.remove()
-    if ordinary:
-        print(f"-> {output}")
+    summary.output = output if ordinary else None
     return summary
+
+
+def _print(piece: str | bytes) -> None:
+    if isinstance(piece, bytes):
+        sys.stdout.flush()
+        sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+    else:
+        print(piece, end="", flush=True)
 
 
 def _translated(
@@ -104,7 +157,7 @@ def report_problems(translator: Translator, file: ParsedFile) -> None:
     for segment in file.segments:
         if why_refused(segment.text):
             refused.add(segment.line)
-        if translator.is_unreadable(segment.text):
+        if translator.is_unreadable(segment.words):
             copied.add(segment.line)
         strange = _unknown(translator, segment)
         if strange:

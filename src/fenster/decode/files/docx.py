@@ -1,0 +1,103 @@
+"""Word documents: text, tables, text boxes, notes, headers and footers are translated in one context.
+
+Formats, links, notes and fields move with their words. Comments, deleted text, macros, pictures and all other parts
+stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+
+from lxml import etree
+
+from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
+from fenster.decode.files.docx_paragraph import Paragraph, W
+from fenster.decode.files.package import Package, serialised
+from fenster.decode.result import Translated
+from fenster.errors import InputError
+from fenster.io.files import FileSource
+from fenster.language import locale
+
+_PARTS = re.compile(r"word/(?:document\d*|footnotes|endnotes|header\d*|footer\d*)\.xml")
+_ORDER = ("document", "footnotes", "endnotes", "header", "footer")
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_CHOICE = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Choice"
+
+
+@dataclass(frozen=True)
+class WordDocument(ParsedFile):
+    package: Package
+    roots: dict[str, etree._Element]
+    """By part, what is translated."""
+    paragraphs: dict[str, list[Paragraph]]
+    target: str
+
+    @property
+    def documents(self) -> Sequence[Sequence[FileSegment]]:  # type: ignore[override]
+        listed = [one for paragraphs in self.paragraphs.values() for one in paragraphs]
+        return [[segment for one in listed for unit in one.units for segment in unit.segments]]
+
+    def render(self, translated: Iterator[Translated]) -> Iterator[str | bytes]:
+        changed: dict[str, bytes] = {}
+        for name, root in self.roots.items():
+            if sum([one.write(translated, locale(self.target)) for one in self.paragraphs[name]]):
+                _copy_to_fallbacks(root)
+                changed[name] = serialised(root, self.package.parts[name])
+        if changed and "word/styles.xml" in self.package.parts:
+            changed["word/styles.xml"] = self._styles()
+        yield self.package.written(changed)
+
+    def _styles(self) -> bytes:
+        """The language of text that names none, for spell checkers."""
+        root = self.package.xml("word/styles.xml")
+        for language in root.iterfind(f"{W}docDefaults//{W}lang"):
+            language.set(W + "val", locale(self.target))
+        return serialised(root, self.package.parts["word/styles.xml"])
+
+
+class WordFormat(DocumentFormat):
+    suffixes = (".docx", ".docm", ".dotx")
+    about = "Word: formats, links and notes move with their words; comments, macros and pictures stay"
+    writes_file = True
+    is_binary = True
+
+    def parse(self, source: FileSource, options: FileOptions) -> WordDocument:
+        package = Package.read(source, "Word")
+        names = sorted(filter(_PARTS.fullmatch, package.parts), key=_reading_order)
+        if not names or "document" not in names[0]:
+            raise InputError("has no text part", path=source.path, expected="a Word document (.docx)")
+        roots = {name: package.xml(name) for name in names}
+        paragraphs = {name: _paragraphs(root, options.language) for name, root in roots.items()}
+        return WordDocument(package, roots, paragraphs, options.target)
+
+
+def _reading_order(name: str) -> tuple[int, int, str]:
+    kind = next(number for number, start in enumerate(_ORDER) if name.startswith(f"word/{start}"))
+    return kind, len(name), name
+
+
+def _paragraphs(root: etree._Element, language: str) -> list[Paragraph]:
+    """Those with words, in order; the line of a segment is the number of its paragraph."""
+    made = []
+    for number, element in enumerate(root.iter(W + "p"), start=1):
+        if next(element.iterancestors(_FALLBACK), None) is None:
+            made.append(Paragraph.read(element, number, language))
+    return [one for one in made if one is not None]
+
+
+def _copy_to_fallbacks(root: etree._Element) -> None:
+    """Text boxes have a second version for old programs, which gets the same words."""
+    for fallback in root.iter(_FALLBACK):
+        parent = fallback.getparent()
+        choice = None if parent is None else parent.find(_CHOICE)
+        if choice is None:
+            continue
+        ours, theirs = list(choice.iter(W + "p")), list(fallback.iter(W + "p"))
+        for new, old in zip(ours, theirs, strict=False) if len(ours) == len(theirs) else ():
+            for child in list(old):
+                if child.tag != W + "pPr":
+                    old.remove(child)
+            old.extend(deepcopy(child) for child in new if child.tag != W + "pPr")

@@ -1,0 +1,264 @@
+"""HTML and XHTML: the words of blocks, titles and some attributes are translated, and inline elements move with their
+words. Scripts, styles, code, what says translate="no" and all else stay as they are, byte for byte."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+from itertools import count
+
+from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
+from fenster.decode.files.html_tokens import Token, closing, tokens
+from fenster.decode.files.inline import Part, Unit
+from fenster.decode.result import Translated
+from fenster.errors import InputError
+from fenster.io.files import FileSource
+
+_INLINE = {"a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "data", "del", "dfn", "em", "font", "i", "ins"}
+_INLINE |= {"label", "mark", "q", "s", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u"}
+_OPAQUE = {"code", "kbd", "samp", "var", "svg", "math", "img", "input", "wbr", "object", "audio", "video", "canvas"}
+"""Inline, and never looked into."""
+_SKIPPED = {"script", "style", "pre", "textarea", "template", "iframe", "noscript", "xmp", "listing", "map", "ruby"}
+_ATTRIBUTES = ("title", "alt", "placeholder")
+_CHARSET = re.compile(
+    rb"<meta[^>]+charset\s*=\s*[\"']?\s*([\w-]+)|<\?xml[^>]+encoding\s*=\s*[\"']([\w-]+)", re.IGNORECASE
+)
+_RAW_ATTRIBUTE = r"(?<=[\s\"'/]){}\s*=\s*(?:\"([^\"]*)\"|'([^']*)')"
+
+
+@dataclass(frozen=True)
+class Slot:
+    """`text[start:end]` is translated: the value of an attribute, or a unit with inline elements."""
+
+    start: int
+    end: int
+    unit: Unit
+    quote: str = ""
+    """Around the value of an attribute."""
+
+
+@dataclass(frozen=True)
+class HtmlText:
+    """HTML in which slots are rewritten, and nothing else but the language that it says it is in."""
+
+    text: str
+    slots: tuple[Slot, ...]
+    """Those of attributes before the unit that they stand in."""
+    language: tuple[int, int, str]
+    """Where the language is named, or would be, and what would be written there."""
+
+    def render(self, translated: Iterator[Translated]) -> str:
+        changes: dict[tuple[int, int], str] = {}
+        for slot in self.slots:
+            parts = slot.unit.translated(translated)
+            if parts is not None:
+                changes[slot.start, slot.end] = "".join(self._written(part, slot.quote, changes) for part in parts)
+        if changes and self.language[2]:
+            changes[self.language[:2]] = self.language[2]
+        return _rewritten(self.text, 0, len(self.text), changes)
+
+    def _written(self, part: Part, quote: str, changes: dict[tuple[int, int], str]) -> str:
+        if part.kind == "words":
+            escaped = html.escape(part.words, quote=False).replace("\u00a0", "&#160;")
+            return escaped.replace(quote, f"&#{ord(quote)};") if quote else escaped
+        start, end = part.value
+        return _rewritten(self.text, start, end, changes)
+
+
+@dataclass(frozen=True)
+class HtmlDocument(ParsedFile):
+    content: HtmlText
+    encoding: str
+    start: str
+    """A byte order mark, if the file has one."""
+
+    @property
+    def documents(self) -> Sequence[Sequence[FileSegment]]:  # type: ignore[override]
+        return [[segment for slot in self.content.slots for segment in slot.unit.segments]]
+
+    def render(self, translated: Iterator[Translated]) -> Iterator[str | bytes]:
+        text = self.start + self.content.render(translated)
+        yield text.encode(self.encoding, "xmlcharrefreplace")
+
+
+class HtmlFormat(DocumentFormat):
+    suffixes = (".html", ".htm", ".xhtml")
+    about = "web pages: only the words change, and inline elements move with them"
+    writes_file = True
+
+    def parse(self, source: FileSource, options: FileOptions) -> HtmlDocument:
+        text, encoding = decoded(source)
+        return HtmlDocument(parse_html(text, options), encoding, source.bom)
+
+
+def decoded(source: FileSource) -> tuple[str, str]:
+    """(text, encoding) of a web page, which may name its encoding."""
+    if b"\0" in source.data[:1024]:
+        list(source.lines())  # says what it is
+    named = _CHARSET.search(source.data[:2048])
+    encoding = (named[1] or named[2]).decode("ascii") if named is not None and not source.bom else "utf-8"
+    try:
+        return source.data.decode(encoding).removeprefix("\ufeff"), encoding
+    except (UnicodeDecodeError, LookupError) as error:
+        raise InputError(
+            f"is not text in {encoding} ({error})",
+            path=source.path,
+            expected="a page in UTF-8, or in the encoding that it names",
+            fix="correct the charset that it names, or convert it",
+        ) from None
+
+
+def parse_html(text: str, options: FileOptions) -> HtmlText:
+    reader = _Reader(text, options)
+    reader.read()
+    return HtmlText(text, tuple(reader.slots), reader.language)
+
+
+def translate_elements(text: str, names: Set[str], options: FileOptions) -> HtmlText:
+    """XML of which only the text of some elements is translated; the language that `dc:language` names is set."""
+    slots: list[Slot] = []
+    language = (0, 0, "")
+    listed = tokens(text)
+    for number, token in enumerate(listed):
+        inside = listed[number + 1 : closing(listed, number) - 1] if token.kind == "start" else []
+        if not inside or not all(one.kind == "text" for one in inside):
+            continue
+        start, end = inside[0].start, inside[-1].end
+        if token.name in names:
+            words = Part("words", html.unescape(text[start:end]))
+            unit = Unit.of([words], text.count("\n", 0, start) + 1, options.language)
+            slots += [Slot(start, end, unit)] if unit is not None else []
+        elif token.name == "dc:language":
+            language = (start, end, options.target)
+    return HtmlText(text, tuple(slots), language)
+
+
+class _Reader:
+    def __init__(self, text: str, options: FileOptions) -> None:
+        self._text, self._options = text, options
+        self._pairs = count()
+        self._parts: list[Part] = []
+        self._inside: list[tuple[str, int]] = []
+        """Open inline elements of the unit, with their pairs."""
+        self._attributes: list[Slot] = []
+        self.slots: list[Slot] = []
+        self.language = (0, 0, "")
+
+    def read(self) -> None:
+        listed = tokens(self._text)
+        number = 0
+        while number < len(listed):
+            token = listed[number]
+            following = number + 1
+            if token.kind in ("start", "empty"):
+                following = self._tag(listed, number)
+            elif token.kind == "end":
+                self._end(token)
+            elif token.kind == "text":
+                self._parts.append(Part("words", html.unescape(self._raw(token)), value=(token.start, token.end)))
+            elif self._raw(token).startswith("<!--"):
+                self._parts.append(Part("single", value=(token.start, token.end)))
+            number = following
+        self._finish()
+
+    def _raw(self, token: Token) -> str:
+        return self._text[token.start : token.end]
+
+    def _tag(self, listed: list[Token], number: int) -> int:
+        """Read a tag, or a whole element if it is not looked into; the number of the token after it."""
+        token = listed[number]
+        if token.name == "html" and token.kind == "start":
+            self._find_language(token)
+        refused = token.get("translate") == "no" or "notranslate" in (token.get("class") or "").split()
+        whole = token.name in _OPAQUE | _SKIPPED or refused
+        after = closing(listed, number) if whole and token.kind == "start" else number + 1
+        inline = token.name in _INLINE | _OPAQUE
+        if not refused:
+            self._read_attributes(token)
+        if not inline:
+            self._finish()
+        elif whole or token.kind == "empty":
+            self._parts.append(Part("single", value=(token.start, listed[after - 1].end)))
+        else:
+            pair = next(self._pairs)
+            self._inside.append((token.name, pair))
+            self._parts.append(Part("open", pair=pair, value=(token.start, token.end)))
+        return after
+
+    def _end(self, token: Token) -> None:
+        place = (token.start, token.end)
+        if token.name not in _INLINE:
+            self._finish()
+        elif self._inside and self._inside[-1][0] == token.name:
+            self._parts.append(Part("close", pair=self._inside.pop()[1], value=place))
+        else:
+            self._parts.append(Part("single", value=place))  # opened in another block, or not nested
+
+    def _read_attributes(self, token: Token) -> None:
+        names = list(_ATTRIBUTES)
+        if token.name == "meta" and (token.get("name") or "").lower() == "description":
+            names = ["content"]
+        elif token.name == "input" and (token.get("type") or "").lower() in ("submit", "button", "reset"):
+            names.append("value")
+        for name in names:
+            value = token.get(name)
+            match = re.search(_RAW_ATTRIBUTE.format(name), self._raw(token), re.IGNORECASE) if value else None
+            unit = Unit.of([Part("words", value)], self._line(token.start), self._options.language) if value else None
+            if match is not None and unit is not None:
+                group = 1 if match[1] is not None else 2
+                start, end = (token.start + at for at in match.span(group))
+                self._attributes.append(Slot(start, end, unit, '"' if group == 1 else "'"))
+
+    def _finish(self) -> None:
+        """What has been read since the last block is a unit."""
+        parts, self._parts, self._inside = self._parts, [], []
+        closed = {part.pair for part in parts if part.kind == "close"}
+        # What is not closed here is closed in another block.
+        parts = [
+            Part("single", value=part.value) if part.kind == "open" and part.pair not in closed else part
+            for part in parts
+        ]
+        self.slots += self._attributes
+        self._attributes = []
+        if not parts:
+            return
+        start, end = parts[0].value[0], parts[-1].value[1]
+        unit = Unit.of(_joined(parts), self._line(start), self._options.language)
+        if unit is not None:
+            self.slots.append(Slot(start, end, unit))
+
+    def _line(self, at: int) -> int:
+        return self._text.count("\n", 0, at) + 1
+
+    def _find_language(self, token: Token) -> None:
+        target = self._options.target
+        match = re.search(_RAW_ATTRIBUTE.format("lang"), self._raw(token), re.IGNORECASE)
+        if match is not None:
+            start, end = match.span(1 if match[1] is not None else 2)
+            self.language = (token.start + start, token.start + end, target)
+        else:
+            at = token.start + len("<html")
+            self.language = (at, at, f' lang="{target}"')
+
+
+def _joined(parts: Sequence[Part]) -> list[Part]:
+    """Neighbouring words as one part: entities are tokens of their own."""
+    made: list[Part] = []
+    for part in parts:
+        if part.kind == "words" and made and made[-1].kind == "words":
+            made[-1] = Part("words", made[-1].words + part.words)
+        else:
+            made.append(part)
+    return made
+
+
+def _rewritten(text: str, start: int, end: int, changes: dict[tuple[int, int], str]) -> str:
+    """`text[start:end]` with those changes that lie inside it, outer ones first."""
+    made, at = "", start
+    for (first, last), written in sorted(changes.items(), key=lambda change: (change[0][0], -change[0][1])):
+        if at <= first and last <= end:
+            made += text[at:first] + written
+            at = last
+    return made + text[at:end]

@@ -1,0 +1,92 @@
+"""HTML as tokens that know where they are in the text, so that all that is not rewritten stays as it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from typing import Literal
+
+Kind = Literal["start", "end", "empty", "text", "other"]
+VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"}
+
+
+@dataclass(frozen=True)
+class Token:
+    """`text[start:end]`: a tag, words, or something else (a comment, a declaration)."""
+
+    kind: Kind
+    start: int
+    end: int
+    name: str = ""
+    attributes: tuple[tuple[str, str | None], ...] = ()
+
+    def get(self, name: str) -> str | None:
+        return next((value for key, value in self.attributes if key == name), None)
+
+
+def tokens(text: str) -> list[Token]:
+    scanner = _Scanner(text)
+    scanner.feed(text)
+    scanner.close()
+    starts = [start for start, *_ in scanner.events]
+    ends = [*starts[1:], len(text)]
+    return [
+        Token(kind, start, end, name, attributes)
+        for (start, kind, name, attributes), end in zip(scanner.events, ends, strict=True)
+        if end > start
+    ]
+
+
+def closing(listed: list[Token], number: int) -> int:
+    """The number of the token after the element that begins at token `number`; the end of the text if it is never
+    closed."""
+    name, depth = listed[number].name, 0
+    for later in range(number, len(listed)):
+        token = listed[later]
+        depth += (token.name == name and token.kind == "start") - (token.name == name and token.kind == "end")
+        if depth == 0:
+            return later + 1
+    return len(listed)
+
+
+class _Scanner(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=False)
+        self.events: list[tuple[int, Kind, str, tuple[tuple[str, str | None], ...]]] = []
+        self._lines = [0]
+        for line in text.split("\n"):
+            self._lines.append(self._lines[-1] + len(line) + 1)
+
+    def _note(self, kind: Kind, name: str = "", attributes: tuple[tuple[str, str | None], ...] = ()) -> None:
+        line, column = self.getpos()
+        self.events.append((self._lines[line - 1] + column, kind, name, attributes))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._note("empty" if tag in VOID else "start", tag, tuple(attrs))
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._note("empty", tag, tuple(attrs))
+
+    def handle_endtag(self, tag: str) -> None:
+        self._note("end", tag)
+
+    def handle_data(self, data: str) -> None:
+        self._note("text")
+
+    def handle_entityref(self, name: str) -> None:
+        self._note("text")
+
+    def handle_charref(self, name: str) -> None:
+        self._note("text")
+
+    def handle_comment(self, data: str) -> None:
+        self._note("other")
+
+    def handle_decl(self, decl: str) -> None:
+        self._note("other")
+
+    def handle_pi(self, data: str) -> None:
+        self._note("other")
+
+    def unknown_decl(self, data: str) -> None:
+        self._note("other")

@@ -1,0 +1,112 @@
+"""XML in which text and elements alternate (OpenDocument, XLIFF): read into parts, and written again from others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+
+from lxml import etree
+
+from fenster.decode.files.inline import Part
+from fenster.decode.files.runs import Pairs
+
+
+@dataclass(frozen=True)
+class Range:
+    """A range begins at one empty element and ends at another, which names the first."""
+
+    end: str
+    start_key: str
+    end_key: str
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What the elements of a format mean, by their qualified names. All others stand alone."""
+
+    pairs: frozenset[str] = frozenset()
+    """Around words that are translated."""
+    dropped: frozenset[str] = frozenset()
+    """Of no use in another language: where a page ended."""
+    ranges: Mapping[str, Range] = field(default_factory=dict)
+    spaces: Mapping[str, str] = field(default_factory=dict)
+    """Elements that stand for spaces, and the attribute that says how many."""
+
+
+def read_mixed(element: etree._Element, words: Vocabulary, pairs: Pairs) -> list[Part]:
+    """The content of an element. A mark's value is the element that it is, or an empty tuple where a pair closes."""
+    return list(_content(element.text, list(element), words, pairs))
+
+
+def _content(text: str | None, children: Sequence[etree._Element], words: Vocabulary, pairs: Pairs) -> Iterator[Part]:
+    if text:
+        yield Part("words", text)
+    number = 0
+    while number < len(children):
+        child = children[number]
+        end = _range_end(children, number, words.ranges.get(str(child.tag)))
+        last = child if end is None else children[end]
+        if end is not None:
+            yield from pairs.around(list(_content(child.tail, children[number + 1 : end], words, pairs)), child, last)
+            number = end
+        elif child.tag in words.spaces:
+            yield Part("words", " " * int(child.get(words.spaces[str(child.tag)]) or 1))
+        elif child.tag in words.pairs and child.get("translate") != "no":
+            yield from pairs.around(list(_content(child.text, list(child), words, pairs)), child)
+        elif child.tag not in words.dropped:
+            yield Part("single", value=child)
+        if last.tail:
+            yield Part("words", last.tail)
+        number += 1
+
+
+def _range_end(children: Sequence[etree._Element], number: int, kind: Range | None) -> int | None:
+    """Where a range ends, if no other range crosses it."""
+    if kind is None:
+        return None
+    name = children[number].get(kind.start_key) or children[number].get("id")
+    for later in range(number + 1, len(children)):
+        if children[later].tag == children[number].tag:
+            return None  # ranges one in another are rare, and which closes which is not worth the trouble
+        if (
+            children[later].tag == kind.end
+            and (children[later].get(kind.end_key) or children[later].get("id")) == name
+        ):
+            return later
+    return None
+
+
+def write_mixed(element: etree._Element, parts: Iterable[Part], words: Vocabulary) -> None:
+    """Replace the content of an element."""
+    for child in list(element):
+        element.remove(child)
+    element.text = None
+    inside = [element]
+    for part in parts:
+        if part.kind == "words":
+            _append_text(inside[-1], part.words)
+        elif part.kind == "open" and part.value.tag in words.pairs:
+            inside.append(_shell(part.value))
+            inside[-2].append(inside[-1])
+        elif part.kind == "close" and part.value is None:
+            inside.pop()
+        else:
+            part.value.tail = None
+            inside[-1].append(part.value)
+
+
+def _append_text(element: etree._Element, text: str) -> None:
+    if len(element):
+        element[-1].tail = (element[-1].tail or "") + text
+    else:
+        element.text = (element.text or "") + text
+
+
+def _shell(original: etree._Element) -> etree._Element:
+    """An element without its content."""
+    shell = deepcopy(original)
+    for child in list(shell):
+        shell.remove(child)
+    shell.text = shell.tail = None
+    return shell

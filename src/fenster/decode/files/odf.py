@@ -1,0 +1,123 @@
+"""OpenDocument text and presentations: paragraphs, headings, tables, text boxes, notes, headers and footers.
+
+All of a file is translated in one context. Formats, links, notes and fields move with their words; comments and
+deleted text stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from lxml import etree
+
+from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
+from fenster.decode.files.inline import Part, Unit
+from fenster.decode.files.mixed import Range, Vocabulary, read_mixed, write_mixed
+from fenster.decode.files.package import Package, serialised
+from fenster.decode.files.runs import Pairs
+from fenster.decode.result import Translated
+from fenster.io.files import FileSource
+from fenster.language import locale
+
+_TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+_FO = "{urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0}"
+_STYLE_NAME = _TEXT + "style-name"
+_WORDS = Vocabulary(
+    pairs=frozenset({_TEXT + "span", _TEXT + "a", _TEXT + "meta"}),
+    dropped=frozenset({_TEXT + "soft-page-break"}),
+    ranges={
+        _TEXT + "bookmark-start": Range(_TEXT + "bookmark-end", _TEXT + "name", _TEXT + "name"),
+        _TEXT + "reference-mark-start": Range(_TEXT + "reference-mark-end", _TEXT + "name", _TEXT + "name"),
+        _TEXT + "change-start": Range(_TEXT + "change-end", _TEXT + "change-id", _TEXT + "change-id"),
+        _OFFICE + "annotation": Range(_OFFICE + "annotation-end", _OFFICE + "name", _OFFICE + "name"),
+    },
+    spaces={_TEXT + "s": _TEXT + "c"},
+)
+_BREAKS = {_TEXT + "tab", _TEXT + "line-break"}
+_UNTRANSLATED = (_OFFICE + "annotation", _TEXT + "tracked-changes")
+_PARTS = ("content.xml", "styles.xml")  # headers and footers are styles
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    element: etree._Element
+    pieces: tuple[tuple[tuple[Part, ...], Unit | None], ...]
+    """What is between two breaks, and the breaks themselves, each with its unit if it has words."""
+
+    @classmethod
+    def read(cls, element: etree._Element, line: int, language: str) -> Paragraph | None:
+        """None if there is nothing to translate."""
+        pieces: list[list[Part]] = [[]]
+        depth = 0
+        for part in read_mixed(element, _WORDS, Pairs()):
+            depth += (part.kind == "open") - (part.kind == "close")
+            if depth == 0 and part.kind == "single" and part.value.tag in _BREAKS:
+                pieces += [[part], []]
+            else:
+                pieces[-1].append(part)
+        listed = tuple((tuple(piece), Unit.of(piece, line, language)) for piece in pieces)
+        return cls(element, listed) if any(unit for _, unit in listed) else None
+
+    def write(self, translations: Iterator[Translated]) -> bool:
+        """Put the translation into the paragraph; False if nothing changed."""
+        made: list[Part] = []
+        changed = False
+        for parts, unit in self.pieces:
+            new = None if unit is None else unit.translated(translations)
+            changed = changed or new is not None
+            made += parts if new is None else new
+        if changed:
+            write_mixed(self.element, made, _WORDS)
+        return changed
+
+
+@dataclass(frozen=True)
+class OpenDocument(ParsedFile):
+    package: Package
+    roots: dict[str, etree._Element]
+    paragraphs: dict[str, list[Paragraph]]
+    target: str
+
+    @property
+    def documents(self) -> Sequence[Sequence[FileSegment]]:  # type: ignore[override]
+        pieces = [piece for listed in self.paragraphs.values() for one in listed for piece in one.pieces]
+        return [[segment for _, unit in pieces if unit is not None for segment in unit.segments]]
+
+    def render(self, translated: Iterator[Translated]) -> Iterator[str | bytes]:
+        changes = [one.write(translated) for listed in self.paragraphs.values() for one in listed]
+        if not any(changes):
+            yield self.package.source.data
+            return
+        language, _, country = locale(self.target).partition("-")
+        for root in self.roots.values():
+            for element in root.iter():
+                if element.get(_FO + "language") not in (None, "none", "zxx"):
+                    element.set(_FO + "language", language)
+                    element.set(_FO + "country", country or "none")
+        parts = self.package.parts
+        yield self.package.written({name: serialised(root, parts[name]) for name, root in self.roots.items()})
+
+
+class OpenDocumentFormat(DocumentFormat):
+    suffixes = (".odt", ".ott", ".odp")
+    about = "OpenDocument: formats, links and notes move with their words; comments and pictures stay"
+    writes_file = True
+    is_binary = True
+
+    def parse(self, source: FileSource, options: FileOptions) -> OpenDocument:
+        package = Package.read(source, "OpenDocument")
+        roots = {name: package.xml(name) for name in _PARTS if name in package.parts or name == _PARTS[0]}
+        paragraphs = {name: _paragraphs(root, options.language) for name, root in roots.items()}
+        return OpenDocument(package, roots, paragraphs, options.target)
+
+
+def _paragraphs(root: etree._Element, language: str) -> list[Paragraph]:
+    """Those with words, in order; the line of a segment is the number of its paragraph."""
+    made = []
+    for number, element in enumerate(root.iter(_TEXT + "p", _TEXT + "h"), start=1):
+        code = "Preformatted" in (element.get(_STYLE_NAME) or "") or "Source" in (element.get(_STYLE_NAME) or "")
+        if not code and next(element.iterancestors(*_UNTRANSLATED), None) is None:
+            made.append(Paragraph.read(element, number, language))
+    return [one for one in made if one is not None]

@@ -1,0 +1,129 @@
+"""Catalogues of gettext (.po, .pot): entries without a translation, or with a fuzzy one, get one, which is marked
+fuzzy until somebody has looked at it. Everything else stays as it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import polib
+
+from fenster.decode.files.base import DocumentFormat, FileOptions
+from fenster.decode.files.ranges import RangesDocument, TextRange, whole_text
+from fenster.errors import InputError
+from fenster.io.files import FileSource
+
+_KEYWORD = re.compile(r'(#~ )?(msgctxt|msgid_plural|msgid|msgstr(?:\[(\d+)\])?)\s+"(.*)"\s*$')
+_MORE = re.compile(r'(#~ )?"(.*)"\s*$')
+_LANGUAGE = re.compile(r'(?<="Language:)[^"\\]*')
+_CHARSET = re.compile(r"(?<=charset=)[^\"\\]*")
+
+
+@dataclass
+class _Entry:
+    first: int
+    """Index of its first line, comments included."""
+    texts: dict[str, str] = field(default_factory=dict)
+    """By keyword, as they are spelt."""
+    lines: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """The lines of each keyword: first, and the one after the last."""
+    flags: int | None = None
+    """Index of the line with its flags."""
+    obsolete: bool = False
+
+
+class GettextFormat(DocumentFormat):
+    suffixes = (".po", ".pot")
+    about = "gettext catalogues: entries without a translation get one, marked fuzzy"
+    writes_file = True
+
+    def parse(self, source: FileSource, options: FileOptions) -> RangesDocument:
+        text = whole_text(source)
+        try:
+            polib.pofile(text)
+        except OSError as error:
+            line = re.search(r"line (\d+)", str(error))
+            raise InputError(
+                f"not a gettext catalogue ({error})",
+                path=source.path,
+                line=int(line[1]) if line else None,
+                expected='entries such as msgid "Open" and msgstr ""',
+                fix=f"check it with msgfmt -c {source.path.name}",
+            ) from None
+        lines = text.splitlines(keepends=True)
+        starts = [0]
+        for one in lines:
+            starts.append(starts[-1] + len(one))
+        end = "\r\n" if "\r\n" in text else "\n"
+        ranges: list[TextRange] = []
+        further: list[tuple[int, int, str]] = []
+        for entry in _entries(lines):
+            fuzzy = entry.flags is not None and "fuzzy" in lines[entry.flags]
+            translated = any(value for key, value in entry.texts.items() if key.startswith("msgstr"))
+            if not entry.texts.get("msgid"):
+                further += _header(text, starts, entry, options.target)
+            elif not entry.obsolete and (fuzzy or not translated):
+                made = _ranges(entry, lines, starts, end, options)
+                ranges += made
+                if made and not fuzzy:
+                    at = starts[entry.first if entry.flags is None else entry.flags]
+                    flag = (
+                        f"#, fuzzy{end}" if entry.flags is None else lines[entry.flags].replace("#,", "#, fuzzy,", 1)
+                    )
+                    further.append((at, at if entry.flags is None else at + len(lines[entry.flags]), flag))
+        said = ["new translations are marked fuzzy, which means that somebody should look at them"] if ranges else []
+        return RangesDocument(text, tuple(ranges), source.bom, tuple(further), said)
+
+
+def _entries(lines: list[str]) -> Iterator[_Entry]:
+    entry, keyword = _Entry(0), ""
+    for number, line in enumerate([*lines, ""]):
+        match, more = _KEYWORD.match(line), _MORE.match(line)
+        if match is not None:
+            starts_anew = match[2] in entry.texts or (match[2] == "msgctxt" and entry.texts)
+            if starts_anew or (match[2] == "msgid" and "msgstr" in "".join(entry.texts)):
+                yield entry
+                entry = _Entry(number)
+            keyword = match[2]
+            entry.obsolete = bool(match[1])
+            entry.texts[keyword], entry.lines[keyword] = match[4], (number, number + 1)
+        elif more is not None and keyword:
+            entry.texts[keyword] += more[2]
+            entry.lines[keyword] = (entry.lines[keyword][0], number + 1)
+        elif keyword:  # a blank line or a comment begins the next entry
+            if entry.texts:
+                yield entry
+            entry, keyword = _Entry(number), ""
+            entry.first = number + 1 if not line.strip() else number
+            entry.flags = number if line.startswith("#,") else None
+        elif not line.strip():
+            entry.first = number + 1
+        elif line.startswith("#,"):
+            entry.flags = number
+
+
+def _ranges(entry: _Entry, lines: list[str], starts: list[int], end: str, options: FileOptions) -> list[TextRange]:
+    """One range per form: the singular is translated for the first, the plural for all others."""
+    made = []
+    for keyword, (first, last) in entry.lines.items():
+        if not keyword.startswith("msgstr"):
+            continue
+        spelt = entry.texts["msgid" if keyword in ("msgstr", "msgstr[0]") else "msgid_plural"]
+
+        def written(text: str, keyword: str = keyword, last: int = last) -> str:
+            return f'{keyword} "{polib.escape(text)}"' + (end if lines[last - 1].endswith("\n") else "")
+
+        one = TextRange.of(starts[first], starts[last], polib.unescape(spelt), first + 1, options.language, written)
+        made += [one] if one is not None else []
+    return made
+
+
+def _header(text: str, starts: list[int], entry: _Entry, target: str) -> list[tuple[int, int, str]]:
+    """The header names the language, and the encoding, which msginit guesses from the computer that it runs on."""
+    if "msgstr" not in entry.lines:
+        return []
+    first, last = entry.lines["msgstr"]
+    named = {_LANGUAGE: f" {target}", _CHARSET: "UTF-8"}
+    matches = [(pattern.search(text, starts[first], starts[last]), new) for pattern, new in named.items()]
+    return [(*match.span(), new) for match, new in matches if match is not None]

@@ -1,0 +1,138 @@
+"""PowerPoint presentations: the text of slides and of their notes is translated in one context, slide by slide.
+
+Formats, links and fields move with their words; charts, comments and all other parts stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+
+from lxml import etree
+
+from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
+from fenster.decode.files.inline import Part, Unit
+from fenster.decode.files.package import Package, serialised
+from fenster.decode.files.runs import Format, Pairs, base_format, with_formats
+from fenster.decode.result import Translated
+from fenster.errors import InputError
+from fenster.io.files import FileSource
+from fenster.language import locale
+
+_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_SLIDE = re.compile(r"ppt/(slides|notesSlides)/(?:slide|notesSlide)(\d+)\.xml")
+_UNSEEN = ("lang", "altLang", "dirty", "err", "smtClean", "noProof")
+_KEPT = (_A + "pPr", _A + "endParaRPr")
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    element: etree._Element
+    base: Format
+    pieces: tuple[tuple[tuple[Part, ...], Unit | None], ...]
+    """What is between two line breaks, and the breaks themselves, each with its unit if it has words."""
+
+    @classmethod
+    def read(cls, element: etree._Element, line: int, language: str) -> Paragraph | None:
+        """None if there is nothing to translate."""
+        parts: list[list[Part]] = [[]]
+        for child in element:
+            if child.tag == _A + "r":
+                words = child.findtext(_A + "t") or ""
+                parts[-1].append(Part("words", words, value=Format.of(child.find(_A + "rPr"), _UNSEEN)))
+            elif child.tag not in _KEPT:
+                single = Part("single", value=child)
+                parts += [[single], []] if child.tag == _A + "br" else []
+                parts[-1] += [] if child.tag == _A + "br" else [single]
+        base = base_format(part for piece in parts for part in piece)
+        pairs = Pairs()
+        formatted = [tuple(with_formats(piece, base, pairs)) for piece in parts]
+        pieces = tuple((piece, Unit.of(piece, line, language)) for piece in formatted)
+        return cls(element, base, pieces) if any(unit for _, unit in pieces) else None
+
+    def write(self, translations: Iterator[Translated], language: str) -> bool:
+        """Put the translation into the paragraph; False if nothing changed."""
+        made: list[Part] = []
+        changed = False
+        for parts, unit in self.pieces:
+            new = None if unit is None else unit.translated(translations)
+            changed = changed or new is not None
+            made += parts if new is None else new
+        if changed:
+            self._write(made, language)
+        return changed
+
+    def _write(self, parts: Sequence[Part], language: str) -> None:
+        end = self.element.find(_A + "endParaRPr")
+        for child in list(self.element):
+            if child.tag != _A + "pPr":
+                self.element.remove(child)
+        formats = [self.base]
+        for part in parts:
+            if part.kind == "open":
+                formats.append(part.value)
+            elif part.kind == "close":
+                formats.pop()
+            elif part.kind == "single":
+                self.element.append(part.value)
+            else:
+                shown = part.value if isinstance(part.value, Format) else formats[-1]
+                run = etree.SubElement(self.element, _A + "r")
+                if shown.element is not None:
+                    properties = deepcopy(shown.element)
+                    properties.set("lang", language)
+                    run.append(properties)
+                etree.SubElement(run, _A + "t").text = part.words
+        if end is not None:
+            self.element.append(end)
+
+
+@dataclass(frozen=True)
+class Presentation(ParsedFile):
+    package: Package
+    roots: dict[str, etree._Element]
+    paragraphs: dict[str, list[Paragraph]]
+    target: str
+
+    @property
+    def documents(self) -> Sequence[Sequence[FileSegment]]:  # type: ignore[override]
+        pieces = [piece for listed in self.paragraphs.values() for one in listed for piece in one.pieces]
+        return [[segment for _, unit in pieces if unit is not None for segment in unit.segments]]
+
+    def render(self, translated: Iterator[Translated]) -> Iterator[str | bytes]:
+        changed = {}
+        for name, root in self.roots.items():
+            if sum([one.write(translated, locale(self.target)) for one in self.paragraphs[name]]):
+                changed[name] = serialised(root, self.package.parts[name])
+        yield self.package.written(changed)
+
+
+class PresentationFormat(DocumentFormat):
+    suffixes = (".pptx", ".pptm", ".potx")
+    about = "PowerPoint: slides and their notes; formats and links move with their words"
+    writes_file = True
+    is_binary = True
+
+    def parse(self, source: FileSource, options: FileOptions) -> Presentation:
+        package = Package.read(source, "PowerPoint")
+        names = [name for name in package.parts if _SLIDE.fullmatch(name)]
+        if not names:
+            raise InputError("has no slides", path=source.path, expected="a PowerPoint presentation (.pptx)")
+        roots = {name: package.xml(name) for name in sorted(names, key=_reading_order)}
+        paragraphs = {name: _paragraphs(root, options.language) for name, root in roots.items()}
+        return Presentation(package, roots, paragraphs, options.target)
+
+
+def _reading_order(name: str) -> tuple[int, str]:
+    """The notes of a slide after it; files are numbered as the slides are, unless somebody moved them."""
+    match = _SLIDE.fullmatch(name)
+    assert match is not None
+    return int(match[2]), "b" if match[1] == "notesSlides" else "a"
+
+
+def _paragraphs(root: etree._Element, language: str) -> list[Paragraph]:
+    """Those with words, in order; the line of a segment is the number of its paragraph."""
+    made = (Paragraph.read(one, number, language) for number, one in enumerate(root.iter(_A + "p"), start=1))
+    return [one for one in made if one is not None]

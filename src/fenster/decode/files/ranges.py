@@ -1,0 +1,90 @@
+"""Text files of which some ranges are translated, and the rest stays as it is, byte for byte."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from fenster.decode.files.base import FileSegment, ParsedFile
+from fenster.decode.files.inline import Part, Unit
+from fenster.decode.result import Translated
+from fenster.io.files import FileSource
+
+
+@dataclass(frozen=True)
+class TextRange:
+    """`text[start:end]` stands for some text, line by line; `written` spells another text in its place."""
+
+    start: int
+    end: int
+    units: tuple[Unit | str, ...]
+    """Lines with words, and other lines as they are."""
+    written: Callable[[str], str]
+
+    @classmethod
+    def of(
+        cls, start: int, end: int, value: str, line: int, language: str, written: Callable[[str], str]
+    ) -> TextRange | None:
+        """None if there is nothing to translate in `value`."""
+        units = [Unit.of([Part("words", one)], line, language) or one for one in value.split("\n")]
+        if not any(isinstance(unit, Unit) for unit in units):
+            return None
+        return cls(start, end, tuple(units), written)
+
+    @property
+    def segments(self) -> list[FileSegment]:
+        return [segment for unit in self.units if isinstance(unit, Unit) for segment in unit.segments]
+
+    def translated(self, translations: Iterator[Translated]) -> str | None:
+        """The new spelling; None if nothing changed."""
+        lines, changed = [], False
+        for unit in self.units:
+            parts = unit.translated(translations) if isinstance(unit, Unit) else None
+            if parts is not None:
+                lines.append("".join(part.words for part in parts))
+                changed = True
+            elif isinstance(unit, Unit):
+                whole = [*unit.before, *(Part("words", " ".join(one.text for one in unit.segments)),), *unit.after]
+                lines.append("".join(part.words for part in whole))
+            else:
+                lines.append(unit)
+        return self.written("\n".join(lines)) if changed else None
+
+
+@dataclass(frozen=True)
+class RangesDocument(ParsedFile):
+    text: str
+    ranges: tuple[TextRange, ...]
+    start: str = ""
+    """A byte order mark, if the file has one."""
+    further: tuple[tuple[int, int, str], ...] = ()
+    """What else changes if anything does, such as the name of the language: from, to, new text."""
+    said: Sequence[str] = field(default_factory=tuple)
+    """What a reader of the output should know."""
+
+    @property
+    def documents(self) -> Sequence[Sequence[FileSegment]]:  # type: ignore[override]
+        return [[segment for one in self.ranges for segment in one.segments]]
+
+    def render(self, translated: Iterator[Translated]) -> Iterator[str | bytes]:
+        changes = []
+        for one in self.ranges:
+            written = one.translated(translated)
+            if written is not None:
+                changes.append((one.start, one.end, written))
+        at = 0
+        yield self.start
+        for start, end, written in sorted([*changes, *self.further]) if changes else ():
+            yield self.text[at:start] + written
+            at = end
+        yield self.text[at:]
+
+    def remarks(self) -> list[str]:
+        return list(self.said)
+
+
+def whole_text(source: FileSource) -> str:
+    """The text of a file with its line ends, without a byte order mark; an error says what is wrong with it."""
+    for _ in source.lines():
+        pass
+    return source.data.decode("utf-8").removeprefix("\ufeff")
