@@ -29,6 +29,7 @@ def translate(
     output: Annotated[Path | None, Parameter(name=["--output", "-o"], allow_leading_hyphen=True)] = None,
     format: Annotated[str | None, Parameter(name=["--format", "-f"])] = None,
     one_sentence_per_line: Flag = False,
+    keep_lines: Flag = False,
     language: str | None = None,
     documents: Flag = False,
     columns: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = (),
@@ -40,11 +41,11 @@ def translate(
 ) -> None:
     """Translate a file, a folder, or standard input, each file as a document.
 
-    A text has exactly one output line per input line, with the same indentation, list marks and line end; blank lines
-    stay blank. Lines are split into sentences, which are translated in the context of those before them. In other
-    formats only the words change, and inline markup moves with them. Addresses, code, part numbers and the like come
-    out as they went in, and figures are written as in the target language. With an output file an interrupted
-    translation resumes. Standard input is read to its end first.
+    A text has one output line per input line, with the same indentation, list marks and line end; blank lines stay
+    blank, and paragraphs that are wrapped at some width are wrapped again. Lines are split into sentences, which are
+    translated in the context of those before them. In other formats only the words change, and inline markup moves
+    with them. Addresses, code, part numbers and the like come out as they went in, and figures are written as in the
+    target language. With an output file an interrupted translation resumes. Standard input is read to its end first.
 
     Examples:
 
@@ -75,6 +76,9 @@ def translate(
         file's name says, else text.
     one_sentence_per_line
         Do not split lines into sentences.
+    keep_lines
+        Exactly one output line per input line, also where a paragraph of a .txt file is wrapped at some width.
+        Otherwise such a paragraph is translated as a whole and wrapped again; standard input never is.
     language
         Of the source, for splitting into sentences; the model's if left out.
     documents
@@ -103,7 +107,7 @@ def translate(
     check_not_input(output, [file, history])
     source_language, target_language = read_description(model.folder).languages or ("en", "de")
     options = FileOptions(
-        one_sentence_per_line, language or source_language, target_language, documents, columns, nbest
+        one_sentence_per_line, language or source_language, target_language, keep_lines, documents, columns, nbest
     )
     if file is not None and file.is_dir():
         if output is None or format is not None or history is not None:

@@ -26,6 +26,8 @@ class FileOptions:
     """Of the source, for splitting into sentences."""
     target: str = "de"
     """The language of the translation, for where its lines may end."""
+    keep_lines: bool = False
+    """Do not join the lines of paragraphs that are wrapped at some width."""
     documents: bool = False
     """Blank lines separate documents. Otherwise the file is one document."""
     columns: tuple[str, ...] = ()

@@ -46,13 +46,15 @@ class CsvFormat(DocumentFormat):
                 target = column if into is None else into
                 if max(column, target) >= len(row) or (into is not None and row[target].value.strip()):
                     continue
-                cell, place = row[column], row[target]
+                cell, destination = row[column], row[target]
 
                 def written(new: str, raw: str = text[cell.start : cell.end]) -> str:
                     quoted = raw.startswith('"') or re.search(rf'[{re.escape(delimiter)}"\n]', new) is not None
                     return '"' + new.replace('"', '""') + '"' if quoted else new
 
-                ranges.append(TextRange.of(place.start, place.end, cell.value, cell.line, options.language, written))
+                ranges.append(
+                    TextRange.of(destination.start, destination.end, cell.value, cell.line, options.language, written)
+                )
         return RangesDocument(text, tuple(one for one in ranges if one is not None), source.bom)
 
 

@@ -188,13 +188,13 @@ class _Reader:
         return after
 
     def _end(self, token: Token) -> None:
-        place = (token.start, token.end)
+        here = (token.start, token.end)
         if token.name not in _INLINE:
             self._finish()
         elif self._inside and self._inside[-1][0] == token.name:
-            self._parts.append(Part("close", pair=self._inside.pop()[1], value=place))
+            self._parts.append(Part("close", pair=self._inside.pop()[1], value=here))
         else:
-            self._parts.append(Part("single", value=place))  # opened in another block, or not nested
+            self._parts.append(Part("single", value=here))  # opened in another block, or not nested
 
     def _read_attributes(self, token: Token) -> None:
         names = list(_ATTRIBUTES)

@@ -29,7 +29,7 @@ def tokens(text: str) -> list[Token]:
     scanner.feed(text)
     scanner.close()
     starts = [start for start, *_ in scanner.events]
-    ends = [*starts[1:], len(text)]
+    ends = [*starts[1:], len(text)] if starts else []
     return [
         Token(kind, start, end, name, attributes)
         for (start, kind, name, attributes), end in zip(scanner.events, ends, strict=True)

@@ -22,6 +22,8 @@ Kind = Literal["words", "open", "close", "single"]
 _SIGNS: dict[str, str] = {"open": "\ue0f0", "close": "\ue0f1", "single": "\ue0f2"}
 _END = "\ue0f3"
 _OURS = re.compile(f"[{''.join(_SIGNS.values())}{_END}]")
+_UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What no XML may hold; a model that spells in bytes may produce it."""
 _MARK = re.compile(f"([{''.join(_SIGNS.values())}])(\\d+){_END}")
 
 
@@ -85,7 +87,7 @@ class Unit:
         if texts == [segment.text for segment in self.segments]:
             return None
         parts: list[Part] = []
-        text, at = " ".join(texts), 0
+        text, at = _UNWRITABLE.sub("", " ".join(texts)), 0
         for match in _MARK.finditer(text):
             if match.start() > at:
                 parts.append(Part("words", text[at : match.start()]))

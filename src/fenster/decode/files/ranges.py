@@ -25,7 +25,9 @@ class TextRange:
     def of(
         cls, start: int, end: int, value: str, line: int, language: str, written: Callable[[str], str]
     ) -> TextRange | None:
-        """None if there is nothing to translate in `value`."""
+        """None if there is nothing to translate in `value`, or if it holds half a character."""
+        if any("\ud800" <= character <= "\udfff" for character in value):
+            return None
         units = [Unit.of([Part("words", one)], line, language) or one for one in value.split("\n")]
         if not any(isinstance(unit, Unit) for unit in units):
             return None

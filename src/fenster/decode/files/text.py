@@ -1,23 +1,29 @@
 """Plain text: one output line per input line, blank lines stay blank, and so does the layout around the words.
 
 White space at both ends, the marks of lists, headings and quoted mail, tabs and columns, and line ends are kept as
-they are; what is between them is split into sentences.
+they are; what is between them is split into sentences. A paragraph that was wrapped at some width is translated as a
+whole and wrapped again, so that it may have more or fewer lines.
 """
 
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeVar
 
 from fenster.data.sentence_split import sentences
 from fenster.data.text import normalise
 from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
 from fenster.decode.result import Translated
-from fenster.io.files import FileSource
+from fenster.io.files import STANDARD_INPUT, FileSource
 
 _MARKS = re.compile(r"\s*(?:>\s?)*(?:(?:[-*+•‣◦·–—]|\(?\d{1,3}[.)]|\(?[a-z]\)|#{1,6}|\[[ xX]\])\s+)*")
 _COLUMNS = re.compile(r"(\s*\t\s*| {3,})")
+_NARROWEST, _WIDEST = 40, 120  # characters of the lines of a paragraph that was wrapped
+_LONGEST = 1000  # lines of a paragraph
 
 
 @dataclass(frozen=True)
@@ -46,8 +52,41 @@ class Line:
 
 
 @dataclass(frozen=True)
+class WrappedParagraph:
+    """Lines that were wrapped at some width, and are one text."""
+
+    number: int
+    """Of its first line."""
+    raw: str
+    first: str
+    """What its first line begins with, and the others."""
+    other: str
+    width: int
+    segments: tuple[str, ...]
+    end: str
+    is_blank = False
+
+    def render(self, translated: Iterator[Translated]) -> str:
+        texts = [next(translated).text for _ in self.segments]
+        if texts == list(self.segments):
+            return self.raw
+        lines = textwrap.wrap(
+            " ".join(texts),
+            self.width,
+            initial_indent=self.first,
+            subsequent_indent=self.other,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        return "".join(line + self.end for line in lines)
+
+
+AnyLine = TypeVar("AnyLine", Line, Line | WrappedParagraph)
+
+
+@dataclass(frozen=True)
 class TextDocument(ParsedFile):
-    groups: Sequence[Sequence[Line]]
+    groups: Sequence[Sequence[Line | WrappedParagraph]]
     """The lines of each document."""
     options: FileOptions
 
@@ -66,7 +105,55 @@ class TextFormat(DocumentFormat):
     about = "one translated line per line, layout kept"
 
     def parse(self, source: FileSource, options: FileOptions) -> TextDocument:
-        return TextDocument(split_lines(source, options), options)
+        if options.keep_lines or options.one_sentence_per_line or str(source.path) == STANDARD_INPUT:
+            return TextDocument(split_lines(source, options), options)
+        lines: list[Line | WrappedParagraph] = []
+        read = list(zip(source.lines(), source.line_ends(), strict=True))
+        at = 0
+        while at < len(read):
+            count = _wrapped_lines([text for (_, text), _ in read[at : at + _LONGEST]])
+            (number, text), end = read[at]
+            if count > 1:
+                lines.append(_paragraph(number, [text for (_, text), _ in read[at : at + count]], end, options))
+            else:
+                lines.append(_with_layout(number, text, end, options.language))
+            at += max(1, count)
+        return TextDocument(_documents(lines) if options.documents else [lines], options)
+
+
+def _wrapped_lines(lines: Sequence[str]) -> int:
+    """How many of the first lines are a paragraph that was wrapped: the first word of each would not have fitted on
+    the line before it, and some sentence goes over the end of a line."""
+    count = 0
+    for number, line in enumerate(lines):
+        marks = _MARKS.match(line)
+        assert marks is not None  # it may be empty
+        margin = len(line) - len(line.lstrip())
+        later = number > 0 and (marks.group().strip() or margin != len(lines[1]) - len(lines[1].lstrip()))
+        if not line.strip() or later or ">" in marks.group() or _COLUMNS.search(line.strip()):
+            break
+        count += 1
+    width = max((len(line.rstrip()) for line in lines[:count]), default=0)
+    while count > 1 and not all(
+        len(line.rstrip()) + 1 + len(after.split()[0]) > width for line, after in pairwise(lines[:count])
+    ):
+        count -= 1
+        width = max(len(line.rstrip()) for line in lines[:count])
+    if count < 2:
+        return 1
+    goes_on = any(line.rstrip()[-1] not in '.!?:…"”“»' for line in lines[: count - 1])
+    return count if _NARROWEST <= width <= _WIDEST and goes_on else 1
+
+
+def _paragraph(number: int, lines: Sequence[str], end: str, options: FileOptions) -> WrappedParagraph:
+    marks = _MARKS.match(lines[0])
+    assert marks is not None
+    text = " ".join([lines[0][marks.end() :].strip(), *(line.strip() for line in lines[1:])])
+    other = lines[1][: len(lines[1]) - len(lines[1].lstrip())]
+    width = max(len(line.rstrip()) for line in lines)
+    raw = "".join(line + end for line in lines)
+    segments = tuple(sentences(text, options.language))
+    return WrappedParagraph(number, raw, marks.group(), other, width, segments, end)
 
 
 def split_lines(source: FileSource, options: FileOptions) -> list[list[Line]]:
@@ -94,9 +181,9 @@ def _with_layout(number: int, text: str, end: str, language: str) -> Line:
     return Line(number, layout, runs, end)
 
 
-def _documents(lines: list[Line]) -> list[list[Line]]:
+def _documents(lines: list[AnyLine]) -> list[list[AnyLine]]:
     """Lines between blank ones; blank lines stay at the end of the document before them."""
-    groups: list[list[Line]] = [[]]
+    groups: list[list[AnyLine]] = [[]]
     for line in lines:
         if not line.is_blank and groups[-1] and groups[-1][-1].is_blank:
             groups.append([])
