@@ -16,6 +16,7 @@ from lxml import etree
 
 import fenster
 from fenster.cli import main
+from fenster.data.corpora import read_corpus
 from fenster.data.dataset import PreparedData
 from fenster.decode.config import DecodeConfig
 from fenster.decode.files import DOCUMENT_FORMATS, FileOptions, FileSegment, ParsedFile, document_format
@@ -25,7 +26,7 @@ from fenster.decode.files.translate import FileTranslator
 from fenster.decode.result import Translated
 from fenster.errors import ConfigError, FensterError, InputError
 from fenster.io.files import FileSource
-from tests.helpers.models import make_loaded
+from tests.helpers.models import make_loaded, write_model
 from tests.helpers.office import docx, odt, pptx, wrapped, zipped
 
 FILES = Path(__file__).resolve().parents[1] / "files"
@@ -394,3 +395,22 @@ def test_other_programs_read_what_is_written(suffix: str, tmp_path: Path) -> Non
         convert = ["soffice", profile, "--headless", "--convert-to", "txt:Text", "--outdir", str(tmp_path), str(path)]
         subprocess.run(convert, check=True, capture_output=True, timeout=300)
         assert "THE SUMMER WAS BETTER" in (tmp_path / "a.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("suffix", [".html", ".docx", ".tmx", ".xlf"])
+def test_bilingual_output(suffix: str, tmp_path: Path, toy: PreparedData) -> None:
+    model = write_model(make_loaded(toy, "window"), tmp_path / "model")
+    source, review = tmp_path / "a.html", tmp_path / f"review{suffix}"
+    source.write_text("<p>Here is <b>the</b> lamp &amp; it is old.</p><p>Are you tired?</p>")
+    command = ["translate", str(source), "-m", str(model), "--beam", "1", "--bilingual", str(review)]
+    main([*command, "-o", str(tmp_path / "b.html")])
+    data = review.read_bytes()
+    shown = words(data) if suffix == ".docx" else data.decode().replace("&amp;", "&")
+    assert "Here is the lamp & it is old." in shown and "Are you tired?" in shown
+    if suffix in (".tmx", ".xlf"):
+        (document,) = read_corpus([review])
+        assert document.source.texts == ["Here is the lamp & it is old.", "Are you tired?"]
+        main(["translate", str(source), "-m", str(model), "--history", str(review), "-o", str(tmp_path / "c.html")])
+    with pytest.raises(SystemExit) as stopped:
+        main([*command[:-1], str(tmp_path / "review.pdf"), "-o", str(tmp_path / "d.html")])
+    assert stopped.value.code == 2

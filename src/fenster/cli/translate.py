@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from fenster.cli.options import Decoding, Device, Flag, ModelOption
 from fenster.decode.config import DecodeConfig
 from fenster.errors import ConfigError, InputError
-from fenster.io.files import FileSource, TextFiles, check_not_input
+from fenster.io.files import STANDARD_INPUT, FileSource, TextFiles, bare_suffix, check_not_input
 from fenster.io.progress import report
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def translate(
     documents: Flag = False,
     columns: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = (),
     history: Path | None = None,
+    bilingual: Path | None = None,
     nbest: int = 1,
     strict: Flag = False,
     decoding: Decoding = DecodeConfig(),
@@ -51,7 +52,7 @@ def translate(
 
     ```
     fenster translate book.txt -o book.de.txt
-    fenster translate report.docx
+    fenster translate report.docx --bilingual review.html
     fenster translate site/ -o site-de/
     fenster translate book.txt --model runs/europarl/window/model -o book.de.txt
     fenster translate book.txt -m runs/europarl --system window --beam 4
@@ -86,8 +87,11 @@ def translate(
     columns
         Of a .csv file, the columns to translate; if left out, the one that is named after the source language.
     history
-        Earlier sentences and their translations (source TAB target, one pair per line): context that is not
-        translated again.
+        Earlier sentences and their translations: context that is not translated again. Source TAB translation, one
+        pair per line, or any corpus (`fenster data formats`), such as a corrected .tmx or .xliff.
+    bilingual
+        Also write source and translation side by side, for a review: .html, .docx, .tmx or .xliff. A corrected .tmx
+        or .xliff may be the --history of the next document.
     nbest
         Hypotheses in JSONL output, no more than --beam; in full-segment decoding only the best has sentences of its
         own.
@@ -95,6 +99,7 @@ def translate(
         Exit with code 3 if a translation has warnings; the output is written all the same.
     """
     from fenster.decode.files import FileOptions, document_format
+    from fenster.decode.files.bilingual import Review, check_review, write_review
     from fenster.decode.files.translate import beside, report_problems, report_summary, translate_parsed
     from fenster.model.model_folder import read_description
 
@@ -104,16 +109,19 @@ def translate(
         raise ConfigError("--nbest is for JSONL output", fix="choose --format jsonl, or leave it out")
     to_standard_output = output == Path("-")
     file, output = (_unless_dash(path) for path in (file, output))
-    check_not_input(output, [file, history])
+    for path in (output, bilingual):
+        check_not_input(path, [file, history])
+    if bilingual is not None:
+        check_review(bilingual)
     source_language, target_language = read_description(model.folder).languages or ("en", "de")
     options = FileOptions(
         one_sentence_per_line, language or source_language, target_language, keep_lines, documents, columns, nbest
     )
     if file is not None and file.is_dir():
-        if output is None or format is not None or history is not None:
+        if output is None or format is not None or history is not None or bilingual is not None:
             raise ConfigError(
                 "a folder is translated into another one, in the formats of its files",
-                fix=f"give -o {file.name}-{target_language}/, and neither --format nor --history",
+                fix=f"give -o {file.name}-{target_language}/, and neither --format, --history nor --bilingual",
             )
         _folder(model.translator(decoding, device), file, output, options, strict)
         return
@@ -131,6 +139,10 @@ def translate(
     summary = translate_parsed(translator, parsed, output, options, pairs)
     if summary.output is not None:
         print(f"-> {summary.output}")
+    if bilingual is not None:
+        name = STANDARD_INPUT if file is None else file.name
+        write_review(bilingual, Review(name, (options.language, target_language), summary.pairs))
+        report(f"-> {bilingual}")
     report_summary(summary)
     if strict and summary.warnings:
         sys.exit(WARNINGS_EXIT)
@@ -162,12 +174,21 @@ def _unless_dash(path: Path | None) -> Path | None:
 
 
 def _history(path: Path | None) -> list[tuple[str, str]]:
-    pairs = []
-    for number, text in TextFiles().lines(path) if path is not None else ():
-        if not text.strip():
-            continue
+    """Pairs of a corpus, or of lines with two columns."""
+    from fenster.data.corpora import FORMATS, read_corpus
+
+    if path is None:
+        return []
+    lines = list(TextFiles().lines(path)) if bare_suffix(path) in (".tsv", ".txt", "") else None
+    if lines is None or all(text.count("\t") == 2 for _, text in lines if text.strip()):
+        documents = read_corpus([path], None if lines is None else FORMATS["tsv"])
+        pairs = (pair for one in documents for pair in zip(one.source.texts, one.target.texts, strict=True))
+        return [pair for pair in pairs if all(pair)]
+    listed = []
+    for number, text in lines:
         parts = text.split("\t")
-        if len(parts) != 2 or not all(part.strip() for part in parts):
+        if text.strip() and (len(parts) != 2 or not all(part.strip() for part in parts)):
             raise InputError("not a pair", path=path, line=number, expected="source TAB translation")
-        pairs.append((parts[0], parts[1]))
-    return pairs
+        if text.strip():
+            listed.append((parts[0], parts[1]))
+    return listed

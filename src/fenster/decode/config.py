@@ -44,8 +44,10 @@ class DecodeConfig(Config):
     """Of matrix products on a GPU: tf32 rounds their factors to 10 bits, for speed; float32 does not."""
     int8: bool | None = None
     """8-bit weights: faster on a CPU, a little less exact. If left out: for models whose files are in 8 bits."""
-    register: Literal["auto", "formal", "informal"] = "auto"
-    """How people are addressed (Sie or du), if the model has symbols for it. auto: as the context suggests."""
+    register: Literal["auto", "steady", "formal", "informal"] = "auto"
+    """How people are addressed (Sie or du), if the model has symbols for it. auto: as the context suggests. steady:
+    like auto at first; once most forms of address of a document agree, sentences that do not are searched again in
+    that register."""
     numbers: Literal["convert", "keep", "model"] = "convert"
     """Figures with separators, percentages, amounts, dates and times. convert: written as is usual in the target
     language (216,196 is 216.196 in German). keep: as they are. model: left to the model."""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 from fenster.decode.plan import Piece, SegmentPlan
 from fenster.decode.result import Translated
 from fenster.decode.search import Hypothesis, SearchRequest
 from fenster.decode.strategies import SentenceResult, Session
+from fenster.language import Register
+
+_FEWEST_FORMS = 3  # of address, before a document has a register
+_AGREE = 0.75  # the share of them in one register
 
 
 class DocumentState:
@@ -24,6 +29,7 @@ class DocumentState:
         self._ready: dict[int, list[tuple[SentenceResult, float]]] = {}
         self.seen: dict[str, str] = {one.text: one.source for one in reversed(done)}
         """Sources of the translations so far."""
+        self._forms: Counter[Register] = Counter()
 
     @property
     def finished(self) -> bool:
@@ -36,6 +42,18 @@ class DocumentState:
     def piece(self, request: SearchRequest) -> Piece | None:
         """What a search of a single sentence translates; None for a search of several."""
         return self._owners[request.number][1] if len(request.constraints.max_tokens) == 1 else None
+
+    def count_forms(self, forms: Mapping[Register, int]) -> None:
+        """Forms of address in a translation."""
+        self._forms.update(forms)
+
+    @property
+    def register(self) -> Register | None:
+        """The register of the document so far: that of most forms of address, if there are some."""
+        total = self._forms.total()
+        register = max(self._forms, key=lambda one: self._forms[one], default=None)
+        agree = register is not None and self._forms[register] >= _AGREE * total
+        return register if total >= _FEWEST_FORMS and agree else None
 
     def take(self, hypotheses: Sequence[Hypothesis], seconds: float) -> None:
         """The result of the oldest request that is still out."""

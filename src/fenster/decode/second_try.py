@@ -57,7 +57,13 @@ class SecondTry:
         problem; for any other the context is left out."""
         banned = self._words_of[other_register(piece.register)] if "register" in problems and piece.register else ()
         if set(problems) == {"register"}:
-            return piece.text, replace(request, banned=banned)
+            ours = len(request.given)
+            source = [
+                *request.source[:ours],
+                self._planner.encode(piece.text, piece.register),
+                *request.source[ours + 1 :],
+            ]
+            return piece.text, replace(request, source=source, banned=banned)
         text = self._with_figures(piece)
         return text, replace(self._alone(text, piece.register), banned=banned)
 

@@ -60,7 +60,7 @@ class Translator:
         checker = Checker(self.tokenizer, self.planner.counter, self.planner.converter, attention)
         self._assembler = Assembler(loaded, checker)
         self._second_try = SecondTry(self._searcher, self.planner, self.tokenizer, self.strategy, checker)
-        if self.config.register != "auto":
+        if self.config.register not in ("auto", "steady"):
             self._check_register(self.config.register)
 
     @classmethod
@@ -179,6 +179,8 @@ class Translator:
                 for plan, pieces, seconds in state.leave():
                     translated = self._assembler.translated(plan, pieces, seconds, state.seen)
                     state.seen.setdefault(translated.text, translated.source)
+                    if self.planner.counter is not None:
+                        state.count_forms(self.planner.counter.counts(translated.source, translated.text))
                     yield SegmentEvent(state.number, translated)
             open_documents = deque(state for state in open_documents if not state.finished)
             if exhausted and not open_documents:
@@ -195,6 +197,11 @@ class Translator:
         if not self.config.guards:
             return results
         pieces = [state.piece(request) for state, request in zip(owners, requests, strict=True)]
+        if self.config.register == "steady":
+            pieces = [
+                replace(piece, register=state.register) if piece is not None and piece.register is None else piece
+                for state, piece in zip(owners, pieces, strict=True)
+            ]
         return self._second_try.improved(requests, pieces, results)
 
     def _open(
@@ -221,7 +228,7 @@ class Translator:
     def _register(self, segment: Segment) -> Register | None:
         """The register that a segment asks for, or the settings do."""
         wanted = segment.register or self.config.register
-        return None if wanted == "auto" else self._check_register(wanted)
+        return None if wanted in ("auto", "steady") else self._check_register(wanted)
 
     def _check_register(self, wanted: str) -> Register:
         register = next((known for known in REGISTERS if known == wanted), None)

@@ -10,14 +10,17 @@ from pathlib import Path
 
 from fenster.data.corpora.contrapro import CONTRAPRO
 from fenster.data.corpora.contrapro_folder import FOLDER
+from fenster.data.corpora.csv_table import CSV
 from fenster.data.corpora.format import Format
 from fenster.data.corpora.iwslt_ted import TED_TAGS
 from fenster.data.corpora.jsonl import JSONL
 from fenster.data.corpora.opus import OPUS
 from fenster.data.corpora.plain import PLAIN
 from fenster.data.corpora.sgml import SGML
+from fenster.data.corpora.tmx import TMX
 from fenster.data.corpora.tsv import TSV
 from fenster.data.corpora.wmt_xml import WMT_XML
+from fenster.data.corpora.xliff import XLIFF
 from fenster.document import ParallelDocument
 from fenster.errors import InputError
 from fenster.io.files import TextFiles, bare_suffix, compression
@@ -27,7 +30,20 @@ FORMATS: Registry[Format] = Registry(
     "corpus format",
     {
         form.name: form
-        for form in (FOLDER, TED_TAGS, JSONL, TSV, SGML, WMT_XML, OPUS, CONTRAPRO, PLAIN)  # the order of guessing
+        for form in (
+            FOLDER,
+            TED_TAGS,
+            JSONL,
+            TSV,
+            TMX,
+            XLIFF,
+            CSV,
+            SGML,
+            WMT_XML,
+            OPUS,
+            CONTRAPRO,
+            PLAIN,
+        )  # the order of guessing
     },
 )
 

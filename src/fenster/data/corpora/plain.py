@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
@@ -117,6 +117,16 @@ def consecutive(rows: Iterable[Row], paths: Sequence[Path]) -> Iterator[Parallel
         target.append(Segment(normalise(row.target)))
     if source:
         yield document()
+
+
+def grouped(rows: Iterable[Row], path: Path) -> Iterator[ParallelDocument]:
+    """Rows of a file in which pairs are not lines to documents: a new one begins where the key changes."""
+    for _, group in groupby(rows, key=lambda row: row.key):
+        listed = list(group)
+        sides = (
+            [Segment(normalise(text)) for text in texts] for texts in zip(*(row[3:] for row in listed), strict=True)
+        )
+        yield parallel_document(listed[0].name, *sides, path=path, lines=[row.line for row in listed])
 
 
 def write_plain(documents: Iterable[ParallelDocument], paths: Sequence[Path]) -> int:

@@ -15,10 +15,11 @@ from lxml import etree
 
 from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
 from fenster.decode.files.docx_paragraph import Paragraph, W
-from fenster.decode.files.package import Package, serialised
+from fenster.decode.files.package import Package
 from fenster.decode.result import Translated
 from fenster.errors import InputError
 from fenster.io.files import FileSource
+from fenster.io.xml import serialised
 from fenster.language import locale
 
 _PARTS = re.compile(r"word/(?:document\d*|footnotes|endnotes|header\d*|footer\d*)\.xml")

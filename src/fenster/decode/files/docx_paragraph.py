@@ -98,8 +98,10 @@ def _siblings(children: Sequence[etree._Element], pairs: Pairs) -> Iterator[Part
             pass
         elif end is not None:
             inner = list(_siblings(children[number + 1 : end], pairs))
-            yield from pairs.around(inner, Nodes((child,)), Nodes((children[end],)))
-            number = end
+            # The sign of a comment stands behind its range.
+            last = end + any(one.find(W + "commentReference") is not None for one in children[end + 1 : end + 2])
+            yield from pairs.around(inner, Nodes((child,)), Nodes(tuple(children[end : last + 1])))
+            number = last
         elif field_end is not None:
             yield from _field(children[number : field_end + 1], pairs)
             number = field_end

@@ -27,6 +27,11 @@ _UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010fff
 _MARK = re.compile(f"([{''.join(_SIGNS.values())}])(\\d+){_END}")
 
 
+def plain(text: str) -> str:
+    """A segment, or its translation, without its marks."""
+    return SPACES.sub(" ", _MARK.sub("", text)).strip(" ")
+
+
 @dataclass(frozen=True)
 class Part:
     """A piece of a paragraph. The opening and the closing mark of a pair have the same `pair`."""

@@ -14,10 +14,11 @@ from lxml import etree
 from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
 from fenster.decode.files.inline import Part, Unit
 from fenster.decode.files.mixed import Range, Vocabulary, read_mixed, write_mixed
-from fenster.decode.files.package import Package, serialised
+from fenster.decode.files.package import Package
 from fenster.decode.files.runs import Pairs
 from fenster.decode.result import Translated
 from fenster.io.files import FileSource
+from fenster.io.xml import serialised
 from fenster.language import locale
 
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"

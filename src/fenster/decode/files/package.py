@@ -7,7 +7,6 @@ parts that do not change keep their bytes.
 from __future__ import annotations
 
 import io
-import re
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -18,11 +17,10 @@ from lxml import etree
 
 from fenster.errors import InputError
 from fenster.io.files import FileSource
+from fenster.io.xml import parse_xml
 
-_DECLARATION = re.compile(rb"\s*(?:\xef\xbb\xbf)?<\?xml[^>]*\?>\s*")
 _MOST_PARTS = 10_000
 _LARGEST = 1 << 29  # bytes of all parts together
-_LARGEST_XML = 1 << 27  # bytes of a part that is read as XML
 _RATIO = 300  # of a part's size to its compressed size; text compresses to a tenth or so
 _SMALL = 1 << 20  # below this any ratio will do
 
@@ -69,39 +67,6 @@ class Package:
                 new.writestr(copied, changed.get(info.filename, self.parts[info.filename]))
             new.comment = old.comment
         return made.getvalue()
-
-
-def parse_xml(data: bytes, path: Path, part: str = "") -> etree._Element:
-    """XML that cannot reach anything outside itself."""
-    where = f"its part {part}" if part else "it"
-    if len(data) > _LARGEST_XML:
-        raise InputError(f"{where} has {len(data):,} bytes", path=path, expected=f"at most {_LARGEST_XML:,}")
-    parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, strip_cdata=False
-    )
-    try:
-        root = etree.fromstring(data, parser)
-    except etree.XMLSyntaxError as error:
-        raise InputError(
-            f"{where} is not well-formed XML ({error.msg})",
-            path=path,
-            line=error.lineno if not part else None,
-            expected="a whole file",
-            fix="open it in the program that made it, and save it again",
-        ) from None
-    if root.getroottree().docinfo.internalDTD is not None:
-        raise InputError(f"{where} has a document type", path=path, expected="XML without DOCTYPE, for safety")
-    return root
-
-
-def serialised(root: etree._Element, original: bytes) -> bytes:
-    """XML as it is written, with the declaration that it had."""
-    declaration = _DECLARATION.match(original)
-    encoding = root.getroottree().docinfo.encoding or "UTF-8"
-    made = etree.tostring(root.getroottree(), xml_declaration=False, encoding=encoding)
-    assert isinstance(made, bytes)
-    end = b"\n" if original.endswith(b"\n") else b""
-    return (b"" if declaration is None else declaration.group()) + made + end
 
 
 def _check(archive: zipfile.ZipFile, path: Path) -> None:

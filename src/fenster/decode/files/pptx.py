@@ -14,11 +14,12 @@ from lxml import etree
 
 from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
 from fenster.decode.files.inline import Part, Unit
-from fenster.decode.files.package import Package, serialised
+from fenster.decode.files.package import Package
 from fenster.decode.files.runs import Format, Pairs, base_format, with_formats
 from fenster.decode.result import Translated
 from fenster.errors import InputError
 from fenster.io.files import FileSource
+from fenster.io.xml import serialised
 from fenster.language import locale
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"

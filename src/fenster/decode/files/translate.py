@@ -11,6 +11,8 @@ from typing import Any
 from fenster.data.text import why_refused
 from fenster.decode.files import document_format
 from fenster.decode.files.base import FileOptions, FileSegment, ParsedFile
+from fenster.decode.files.bilingual import Pair
+from fenster.decode.files.inline import plain
 from fenster.decode.guards import PROBLEMS
 from fenster.decode.result import Translated
 from fenster.decode.resume import Journal, stamp
@@ -31,6 +33,8 @@ class FileSummary:
     """By problem, the lines of the segments that have it."""
     output: Path | None = None
     """Where it was written."""
+    pairs: list[Pair] = field(default_factory=list)
+    """Source and translation of every segment, without markup."""
     misaligned: int = 0
     remarks: list[str] = field(default_factory=list)
     """What the format has to say."""
@@ -147,6 +151,9 @@ def _summarised(file: ParsedFile, segments: Iterator[Translated], summary: FileS
     for segment, translated in zip(file.segments, segments, strict=True):
         for warning in translated.warnings:
             summary.warnings.setdefault(warning, []).append(segment.line)
+        summary.pairs.append(
+            Pair(segment.line, plain(translated.source), plain(translated.text), translated.warnings)
+        )
         summary.misaligned += translated.misaligned
         yield translated
 

@@ -12,11 +12,11 @@ from lxml import etree
 from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
 from fenster.decode.files.inline import Part, Unit
 from fenster.decode.files.mixed import Range, Vocabulary, read_mixed, write_mixed
-from fenster.decode.files.package import parse_xml, serialised
 from fenster.decode.files.runs import Pairs
 from fenster.decode.result import Translated
 from fenster.errors import InputError
 from fenster.io.files import FileSource
+from fenster.io.xml import parse_xml, serialised
 
 _V1, _V2 = "{urn:oasis:names:tc:xliff:document:1.2}", "{urn:oasis:names:tc:xliff:document:2.0}"
 _WORDS = {
