@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -374,3 +375,22 @@ def test_focus_keeps_to_the_sentence_being_translated(toy: PreparedData) -> None
             found[focus, name] = hidden
     assert not torch.allclose(found[False, "plain"], found[False, "changed"])
     torch.testing.assert_close(found[True, "plain"], found[True, "changed"])
+
+
+def test_a_memory_is_reused_and_is_context(toy: PreparedData, tmp_path: Path) -> None:
+    """What the memory has is taken from it; the rest is as if the memory's translations were the model's own."""
+    memory = tmp_path / "m.tsv"
+    memory.write_text("a\tAre you tired?\tBist du müde?\n")
+    texts = ["Are you tired?", "Hi, Anna.", "Are  you tired?", "It is very old.", "Here is the lamp."]
+    loaded = make_loaded(toy, "window")
+    usual = {"beam": 2, "strategy": "sequential", "guards": False}
+    plain = Translator(loaded, DecodeConfig(**usual)).translate(texts)
+    result = Translator(loaded, DecodeConfig(memory=memory, **usual)).translate(texts)
+    assert result.texts[0] == result.texts[2] == "Bist du müde?"
+    gold = Document.of("", ["Bist du müde?", result.texts[1], "Bist du müde?", *result.texts[3:]])
+    forced = Translator(loaded, DecodeConfig(**usual)).translate(texts, gold=gold)
+    assert result.texts[1] == forced.texts[1] and result.texts[3:] == forced.texts[3:]
+    assert len(plain.texts) == len(texts)
+    stopped = Translator(loaded, DecodeConfig(memory=memory, **usual))
+    done = result.segments[:2]
+    assert [one.text for one in stopped.stream(texts, done=done)] == result.texts[2:]

@@ -57,6 +57,9 @@ class DecodeConfig(Config):
     """Regular expressions of further text to protect; may be given several times."""
     do_not_translate: Path | None = None
     """A file of terms to protect, one per line."""
+    memory: Path | None = None
+    """Translations to use again: any corpus (.tmx, .xliff, .csv, .tsv, .jsonl). A segment that it has is not
+    translated but taken from it, and serves as context."""
     guards: bool = True
     """Translations that look wrong (figures that differ, loops, lengths far off) are searched again without context,
     with figures protected; what still looks wrong has warnings."""
@@ -77,7 +80,14 @@ class DecodeConfig(Config):
 
     @field_validator("do_not_translate")
     @classmethod
-    def _exists(cls, path: Path | None) -> Path | None:
+    def _terms_exist(cls, path: Path | None) -> Path | None:
         if path is not None and not path.is_file():
             raise ValueError(f"{path} does not exist; expected a file of terms, one per line")
+        return path
+
+    @field_validator("memory")
+    @classmethod
+    def _memory_exists(cls, path: Path | None) -> Path | None:
+        if path is not None and not path.is_file():
+            raise ValueError(f"{path} does not exist; expected a corpus, such as memory.tmx")
         return path

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from fenster.data.corpora import read_corpus
 from fenster.data.text import check_texts, normalise
 from fenster.data.tokenizer import SEP_ID, Ids
 from fenster.decode.assemble import Assembler
@@ -60,6 +61,7 @@ class Translator:
         checker = Checker(self.tokenizer, self.planner.counter, self.planner.converter, attention)
         self._assembler = Assembler(loaded, checker)
         self._second_try = SecondTry(self._searcher, self.planner, self.tokenizer, self.strategy, checker)
+        self.memory = read_memory(self.config.memory)
         if self.config.register not in ("auto", "steady"):
             self._check_register(self.config.register)
 
@@ -74,8 +76,9 @@ class Translator:
 
     def settings(self) -> dict[str, Any]:
         """All settings that translations depend on, files by their content."""
-        terms = self.config.do_not_translate
-        return self.config.model_dump() | {"do_not_translate": None if terms is None else file_sha256(terms)}
+        files = {"do_not_translate": self.config.do_not_translate, "memory": self.config.memory}
+        hashes = {name: None if path is None else file_sha256(path) for name, path in files.items()}
+        return self.config.model_dump() | hashes
 
     def translate(
         self,
@@ -207,9 +210,18 @@ class Translator:
     def _open(
         self, number: int, document: Document, done: Sequence[Translated], history: Pairs, gold: Document | None
     ) -> DocumentState:
-        plans = [
-            self.planner.plan(segment.text, self._register(segment), segment.marks) for segment in document.segments
-        ]
+        plans: list[SegmentPlan] = []
+        remembered: dict[int, list[tuple[Ids, Ids]]] = {}
+        pieces = 0
+        for segment in document.segments:
+            text = normalise(segment.text)
+            if text in self.memory and not segment.marks:
+                plans.append(SegmentPlan(text, (self.memory[text],)))
+                ours, theirs = self._encode([text, self.memory[text]])
+                remembered.setdefault(pieces, []).append((ours, theirs))
+            else:
+                plans.append(self.planner.plan(segment.text, self._register(segment), segment.marks))
+                pieces += len(plans[-1].pieces)
         if gold is not None and len(gold) != len(document):
             raise ConfigError(f"gold has {len(gold)} segments, and the document {len(document)}")
         known = [
@@ -222,6 +234,7 @@ class Translator:
             known,
             list(zip(*(self._encode([pair[side] for pair in history]) for side in (0, 1)), strict=True)),
             None if gold is None else self._gold(gold, plans),
+            remembered,
         )
         return DocumentState(number, document.id, plans, done, self.strategy.begin(source))
 
@@ -250,6 +263,13 @@ class Translator:
 
     def _encode(self, texts: Sequence[str]) -> list[Ids]:
         return self.tokenizer.encode_each([normalise(text) for text in texts])
+
+
+def read_memory(path: Path | None) -> dict[str, str]:
+    """Translations by their sources; of several the last."""
+    documents = () if path is None else read_corpus([path])
+    pairs = (pair for one in documents for pair in zip(one.source.texts, one.target.texts, strict=True))
+    return {normalise(source): normalise(target) for source, target in pairs if source and target}
 
 
 def as_document(given: Given) -> Document:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fenster.data.text import why_refused
+from fenster.data.text import normalise, why_refused
 from fenster.decode.files import document_format
 from fenster.decode.files.base import FileOptions, FileSegment, ParsedFile
 from fenster.decode.files.bilingual import Pair
@@ -100,6 +100,7 @@ def translate_parsed(
     settings = {**translator.settings(), "history": list(history), **reading}
     ordinary = output is not None and (output.is_file() or not output.exists())  # not a pipe
     summary = FileSummary()
+    reused = sum(normalise(one.text) in translator.memory and not one.marks for one in file.segments)
     mark = stamp([document.segments for document in documents], translator.loaded.folder, settings)
     with Journal(output if ordinary else None, mark) as journal:
         segments = _translated(translator, documents, journal, history)
@@ -108,16 +109,20 @@ def translate_parsed(
             with writing(Path("standard output")):
                 for piece in pieces:
                     _print(piece)
-            summary.remarks = file.remarks()
+            summary.remarks = _remarks(file, reused)
             return summary
         data = compressed(b"".join(piece.encode() if isinstance(piece, str) else piece for piece in pieces), output)
         segments.close()
-        summary.remarks = file.remarks()
+        summary.remarks = _remarks(file, reused)
         with atomic_path(output) as temporary:
             temporary.write_bytes(data)
         journal.remove()
     summary.output = output if ordinary else None
     return summary
+
+
+def _remarks(file: ParsedFile, reused: int) -> list[str]:
+    return [*([f"{reused} segment(s) come from the memory"] if reused else []), *file.remarks()]
 
 
 def _print(piece: str | bytes) -> None:

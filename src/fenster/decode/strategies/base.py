@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -32,6 +32,9 @@ class SourceDocument:
     """Earlier sentences with their translations: context only."""
     gold: Sequence[Ids] | None = None
     """Translations that serve as context instead of the model's own."""
+    known: Mapping[int, Sequence[tuple[Ids, Ids]]] = field(default_factory=dict)
+    """Further sentences with translations that are known, by the number of the sentence that they stand before: context
+    only."""
 
 
 @dataclass(frozen=True)

@@ -100,14 +100,29 @@ class SequentialStrategy(Strategy):
 class SequentialSession(Session):
     def __init__(self, strategy: SequentialStrategy, document: SourceDocument) -> None:
         self._strategy, self._gold = strategy, document.gold
-        self._given = len(document.history)
-        self._prefix = Prefix([*(source for source, _ in document.history), *document.source])
-        for _, translation in document.history:
-            self._prefix.add(translation)
+        # All sentences in order: `_known` has the translations of those that are given, `_numbers` the numbers of the
+        # others.
+        source: list[Ids] = []
+        self._known: dict[int, Ids] = {}
+        self._numbers: dict[int, int] = {}
+        for number, sentence in enumerate([*document.source, None]):
+            for ours, theirs in (*(document.history if not number else ()), *document.known.get(number, ())):
+                self._known[len(source)] = theirs
+                source.append(ours)
+            if sentence is not None:
+                self._numbers[len(source)] = number
+                source.append(sentence)
+        self._prefix = Prefix(source)
+        self._skip_known()
         for number, translation in enumerate(document.done):
             self._prefix.add(translation if self._gold is None else self._gold[number])
+            self._skip_known()
         self._parts: list[int] | None = None
         self._busy = False
+
+    def _skip_known(self) -> None:
+        while self._prefix.next in self._known:
+            self._prefix.add(self._known[self._prefix.next])
 
     def requests(self, room: int) -> list[SearchRequest]:
         if self._busy or not room or self._prefix.next == len(self._prefix.source):
@@ -117,7 +132,7 @@ class SequentialSession(Session):
         first = self._first(number)
         bod = strategy.context.starts_with_bod(first, number - first)
         request = strategy.request(self._prefix, first=first, bod=bod, lookahead=strategy.config.lookahead)
-        return [replace(request, number=number - self._given)]
+        return [replace(request, number=self._numbers[number])]
 
     def _first(self, number: int) -> int:
         """The first sentence of the context of sentence `number`."""
@@ -132,8 +147,9 @@ class SequentialSession(Session):
         return self._parts[bisect_right(self._parts, number) - 1]
 
     def take(self, hypotheses: Sequence[Hypothesis]) -> list[SentenceResult]:
-        number = self._prefix.next - self._given
+        number = self._numbers[self._prefix.next]
         self._prefix.add(without_symbols(hypotheses[0]) if self._gold is None else self._gold[number])
+        self._skip_known()
         self._busy = False
         return [SentenceResult(number, hypotheses)]
 
