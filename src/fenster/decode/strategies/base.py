@@ -33,8 +33,8 @@ class SourceDocument:
     gold: Sequence[Ids] | None = None
     """Translations that serve as context instead of the model's own."""
     known: Mapping[int, Sequence[tuple[Ids, Ids]]] = field(default_factory=dict)
-    """Further sentences with translations that are known, by the number of the sentence that they stand before: context
-    only."""
+    """Further sentences with translations that are known, by the number of the sentence that they stand before; they
+    are context only."""
 
 
 @dataclass(frozen=True)
