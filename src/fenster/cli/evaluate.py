@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from cyclopts import Parameter
 
 from fenster.cli.options import CountingOption, Decoding, Device, Flag, ModelOption, Output, TestSetOption
 from fenster.cli.output import print_documents, print_result, save_result
+from fenster.data.corpora.stream import stream
 from fenster.decode.config import DecodeConfig
 from fenster.errors import ConfigError
 from fenster.evaluate.evaluation import evaluate as evaluate_test_set
+from fenster.evaluate.overlap import overlap
 from fenster.evaluate.result import resampling_unit
 from fenster.evaluate.system import System
 from fenster.evaluate.test_set import TranslatedTestSet, read_hypotheses
@@ -29,6 +33,7 @@ def evaluate(
     title: str | None = None,
     output: Output = None,
     by_document: Flag = False,
+    training: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)] = (),
     counting: CountingOption = CountingOption(),
     decoding: Decoding = DecodeConfig(),
     device: Device = "auto",
@@ -45,6 +50,7 @@ def evaluate(
     fenster evaluate --hyp hyp.txt --ref ref.txt --src src.txt --title baseline -o results/baseline.json
     fenster evaluate --model runs/europarl/window/model --test test.tsv.xz --beam 4 -o results/window.json
     fenster evaluate hyp.it --test test.it.tsv --rules none
+    fenster evaluate hyp.de --test test.tsv.xz --training europarl.tsv.xz novels.tsv.xz
     ```
 
     Parameters
@@ -57,6 +63,8 @@ def evaluate(
         Keep the result as JSON, for `fenster report` and tests between systems.
     by_document
         Also the scores of each document.
+    training
+        Corpora of the system's training, each in one file: how many pairs of the test set are in them, too.
     """
     if (hypotheses is not None) + (hyp is not None) + (model.model is not None) != 1:
         raise ConfigError("nothing to evaluate", expected="one of: a file of translations, --hyp, --model")
@@ -76,10 +84,15 @@ def evaluate(
     texts = TranslatedTestSet(documents, read_hypotheses(path, documents), with_source)
     with stderr.status("scoring") if stderr.is_terminal else nullcontext():
         result = evaluate_test_set(texts, system, name, counting.options)
+    if training:
+        seen = overlap(documents, (one for path in training for one in stream("reading", [path])))
+        extra["overlap"] = seen.record()
     extra |= {} if test_set.format is None else {"format": test_set.format}
     result = result.model_copy(update={"extra": extra})
     if output is not None:
         save_result(result, output, {"hypotheses": [path], **test_set.files})
     print_result(result)
+    if training:
+        print(seen)
     if by_document:
         print_documents(result)
