@@ -7,6 +7,8 @@ parts that do not change keep their bytes.
 from __future__ import annotations
 
 import io
+import lzma
+import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -19,6 +21,8 @@ from fenster.errors import InputError
 from fenster.io.files import FileSource
 from fenster.io.xml import parse_xml
 
+_DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, ValueError, RuntimeError)
+"""What zipfile raises for archives that are damaged (some of it by accident), encrypted or of an unknown kind."""
 _MOST_PARTS = 10_000
 _LARGEST = 1 << 29  # bytes of all parts together
 _RATIO = 300  # of a part's size to its compressed size; text compresses to a tenth or so
@@ -39,8 +43,7 @@ class Package:
             with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
                 _check(archive, source.path)
                 return cls(source, {info.filename: archive.read(info) for info in archive.infolist()})
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-            # RuntimeError: encrypted.
+        except _DAMAGED as error:
             raise InputError(
                 f"cannot be read as {kind} ({error})",
                 path=source.path,
