@@ -136,7 +136,9 @@ def test_translate(group: int, translator: Translator, tmp_path: Path) -> None:
             for one in PROTECTOR.spans(segment.text, [(mark.start, mark.end) for mark in segment.marks]):
                 # White space inside a span may be a line break of the format's.
                 span = segment.text[one.span.start : one.span.end]
-                assert span in written or "".join(span.split()) in "".join(written.split()), (number, segment)
+                joined = name == "subtitles" and all(part in written for part in span.split())  # over several cues
+                together = span in written or "".join(span.split()) in "".join(written.split())
+                assert joined or together, (number, segment)
 
 
 @pytest.mark.slow
