@@ -414,3 +414,91 @@ def test_bilingual_output(suffix: str, tmp_path: Path, toy: PreparedData) -> Non
     with pytest.raises(SystemExit) as stopped:
         main([*command[:-1], str(tmp_path / "review.pdf"), "-o", str(tmp_path / "d.html")])
     assert stopped.value.code == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "wanted"),
+    [
+        ("a.html", "<p>Hello <?php echo $x ?>, you.</p>", "<p>HELLO <?php echo $x ?>, YOU.</p>"),
+        ("a.html", "<p>Hello <![CDATA[raw]]> there.</p>", "<p>HELLO <![CDATA[raw]]> THERE.</p>"),
+        ("a.html", "<p>&#xe0f0; Hello</p>", "<p>\ue0f0 HELLO</p>"),
+        ("a.html", "<html lang=en><p>One</p>", "<html lang=de><p>ONE</p>"),
+        ("a.html", '<html xml:lang="en" lang="en"><p>One</p>', '<html xml:lang="de" lang="de"><p>ONE</p>'),
+        ("a.html", "<img data-x=' alt=\"foo\"' alt=\"Real\">", "<img data-x=' alt=\"foo\"' alt=\"REAL\">"),
+        ("a.html", "<p translate=no>keep<p>Hello", "<p translate=no>keep<p>HELLO"),
+        ("a.html", '<meta charset="utf-16"><p>One</p>', '<meta charset="utf-16"><p>ONE</p>'),
+        ("a.yml", '"en":\n  a: Hello\n', '"de":\n  a: HELLO\n'),
+        ("a.yml", "&x en:\n  a: Hello\n", "&x de:\n  a: HELLO\n"),
+        ("a.yml", "a: Hello\nb: |", "a: HELLO\nb: |"),
+        ("a.yml", "a: &k\n  >\n  Hello there\n  you\n", "a: &k\n  >\n  HELLO THERE YOU\n"),
+        ("a.yml", "a: >\n  One\n  two.\n    - item\n  back\n", "a: >\n  ONE TWO.\n    - ITEM\n  BACK\n"),
+        ("a.yml", "a: Hello # note\nb: yes\nc: 1.0\n", "a: HELLO # note\nb: yes\nc: 1.0\n"),
+        ("a.po", 'msgid ""\n  "Hello "\n  "you"\nmsgstr ""\n', '#, fuzzy\nmsgid ""\n  "Hello "\n  "you"\nmsgstr "HELLO YOU"\n'),  # noqa: E501
+        ("a.po", 'msgid "Open\\tCtrl+O"\nmsgstr ""\n', '#, fuzzy\nmsgid "Open\\tCtrl+O"\nmsgstr "OPEN\\tCTRL+O"\n'),
+        ("a.po", 'msgid "One"\nmsgstr[0] ""\nmsgstr[1] ""\n', '#, fuzzy\nmsgid "One"\nmsgstr[0] "ONE"\nmsgstr[1] "ONE"\n'),  # noqa: E501
+        ("a.json", '{"a": "x   y\\n\\ue0f0 Hello"}', '{"a": "X Y\\n\\ue0f0 HELLO"}'),
+    ],
+)  # fmt: skip
+def test_what_a_hunter_of_bad_input_found(name: str, text: str, wanted: str) -> None:
+    assert render(parse(text.encode(), name), louder).decode() == wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.yml", 'a: "\\UFFFFFFFF"'),
+        ("a.html", '<meta charset="undefined"><p>x</p>'),
+        ("a.html", '<meta charset="unicode_escape"><p>x</p>'),
+    ],
+)
+def test_strange_encodings_are_refused(name: str, text: str) -> None:
+    with pytest.raises(InputError):
+        parse(text.encode(), name)
+
+
+def test_containers_keep_their_properties_once() -> None:
+    body = "<w:p><w:smartTag><w:smartTagPr/><w:r><w:t>Hello</w:t></w:r></w:smartTag><w:r><w:t> you</w:t></w:r></w:p>"
+    with zipfile.ZipFile(io.BytesIO(render(parse(docx(body), "a.docx"), louder))) as archive:
+        made = archive.read("word/document.xml").decode()
+    assert made.count("smartTagPr") == 1 and "HELLO" in made
+
+
+def test_runs_of_spaces_stay_in_opendocument() -> None:
+    data = odt('<text:p><text:s text:c="4"/>Hello<text:tab/><text:s text:c="3"/>you</text:p>')
+    with zipfile.ZipFile(io.BytesIO(render(parse(data, "a.odt"), louder))) as archive:
+        made = archive.read("content.xml").decode()
+    assert '<text:s text:c="4"/>HELLO<text:tab/>' in made and made.count("text:s ") == 2, made
+    assert "YOU" in words(render(parse(odt('<text:p>you<text:s text:c="x"/></text:p>'), "a.odt"), louder))
+
+
+def test_finished_translations_of_xliff_stay() -> None:
+    text = '<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0"><file><unit><segment><source>Hi</source>'
+    text += "<target>Da</target></segment><segment><source>Yes</source></segment></unit></file></xliff>"
+    assert [one.text for one in parse(text.encode(), "a.xlf").segments] == ["Yes"]
+    text = '<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2"><file><body><trans-unit id="1"><source>Do '
+    text += '<mrk mtype="protected">Keep Me</mrk></source><seg-source/></trans-unit></body></file></xliff>'
+    made = render(parse(text.encode(), "a.xlf"), louder).decode()
+    assert made.count("Keep Me") == 2 and made.index("<seg-source") < made.index("<target")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The quick brown fox jumps over the lazy dog in\nThe middle of the night and nobody ever sees it but\nYou.\n",
+        "A title of about forty-five characters, or so\n==============================================\n",
+        "2024-01-01 12:00:00 INFO Server started on port 80\n2024-01-01 12:00:01 INFO Server is listening to it\n",
+        "int main(int argc, char **argv) { return call();\nreturn something_else_that_is_quite_long(argc); }\n",
+        "| a long cell of a table in text | another one |\n| b and something that is longer   | c           |\n",
+    ],
+    ids=["poem", "underline", "log", "code", "table"],
+)
+def test_lines_that_are_not_prose_are_not_joined(text: str) -> None:
+    parsed = parse(text.encode(), "a.txt")
+    assert {one.line for one in parsed.segments} == set(range(1, text.count("\n") + 1))
+
+
+def test_long_files_take_linear_time() -> None:
+    rows = "".join(f"{n},Some words\r\n" for n in range(20_000))
+    assert len(parse(f"id,en\r\n{rows}".encode(), "a.csv").segments) == 20_000
+    page = "<p>Some <b>bold</b> words</p>\n" * 5_000
+    assert render(parse(page.encode(), "a.html"), louder).count(b"<b>BOLD</b>") == 5_000

@@ -14,6 +14,8 @@ from fenster.decode.files.ranges import RangesDocument, TextRange, whole_text
 from fenster.errors import InputError
 from fenster.io.files import FileSource
 
+_BEFORE_TEXT = re.compile(r"(?:[&!]\S*\s+)*")  # anchors and tags
+_BLOCK_HEADER = re.compile(r"(?:[&!]\S*\s+)*[|>][^\n]*\n")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]')
 
 
@@ -81,7 +83,7 @@ class YamlFormat(DocumentFormat):
         text = whole_text(source)
         try:
             roots = list(yaml.compose_all(text, Loader=yaml.SafeLoader))
-        except yaml.YAMLError as error:
+        except (yaml.YAMLError, OverflowError, ValueError) as error:
             mark = getattr(error, "problem_mark", None)
             problem = getattr(error, "problem", None) or str(error)
             raise InputError(
@@ -95,8 +97,13 @@ class YamlFormat(DocumentFormat):
         for root in roots:
             if isinstance(root, yaml.MappingNode) and len(root.value) == 1:
                 key = root.value[0][0]
+                start, end = key.start_mark.index, key.end_mark.index
                 if key.value == options.language:  # Rails: the language is the root
-                    further.append((key.start_mark.index, key.start_mark.index + len(key.value), options.target))
+                    quoted = text[start:end][-1] in "\"'"
+                    at = start + text[start:end].rindex(key.value)
+                    plain = quoted or yaml.safe_load(options.target) == options.target
+                    named = options.target if plain else json.dumps(options.target)
+                    further.append((at, at + len(key.value), named))
             for node in _yaml_values(root, seen):
                 ranges += _yaml_ranges(node, text, options)
         ranges.sort(key=lambda one: one.start)
@@ -121,22 +128,31 @@ def _yaml_values(node: yaml.Node | None, seen: set[int]) -> Iterator[yaml.Scalar
 def _yaml_ranges(node: yaml.ScalarNode, text: str, options: FileOptions) -> list[TextRange]:
     start, end, line = node.start_mark.index, node.end_mark.index, node.start_mark.line + 1
     if node.style not in ("|", ">"):
-        anchor = re.match(r"(?:[&!]\S*\s+)*", text[start:end])  # and tags, which come before the text
-        start += 0 if anchor is None else anchor.end()
+        start = _BEFORE_TEXT.match(text, start).end()  # type: ignore[union-attr]  # it may be empty
         quote = text[start : start + 1]
         one = TextRange.of(start, end, node.value, line, options.language, _yaml_spelling(quote))
         return [one] if one is not None else []
-    made = []
-    # Lines of a block, or the paragraphs of a folded one, each in its own place.
-    pattern = r"[^\n]+" if node.style == "|" else r"[^\n]+(?:\n[ \t]*[^\s#][^\n]*)*"
-    body = text.find("\n", start) + 1
-    for match in re.finditer(pattern, text[body:end]):
-        shown = match.group()
-        margin = len(shown) - len(shown.lstrip())
-        words = re.sub(r"\s*\n\s*", " ", shown.strip())
-        at = body + match.start() + margin
+    header = _BLOCK_HEADER.match(text, start)
+    made: list[TextRange] = []
+    if header is None:
+        return made
+    lines = [match for match in re.compile(r"[^\n]+").finditer(text, header.end(), end) if match.group().strip()]
+    margins = [len(match.group()) - len(match.group().lstrip()) for match in lines]
+    # Each line in its place; in a folded block neighbouring lines of the usual margin are one paragraph.
+    groups: list[list[int]] = []
+    for number, match in enumerate(lines):
+        folded = node.style == ">" and margins[number] == min(margins)
+        beside = number and lines[number - 1].end() + 1 == match.start() and margins[number - 1] == margins[number]
+        if folded and beside:
+            groups[-1].append(number)
+        else:
+            groups.append([number])
+    for group in groups:
+        first, last = lines[group[0]], lines[group[-1]]
+        at = first.start() + margins[group[0]]
+        words = " ".join(lines[number].group().strip() for number in group)
         here = line + text.count("\n", start, at)
-        one = TextRange.of(at, body + match.end(), words, here, options.language, lambda new: new)
+        one = TextRange.of(at, last.end(), words, here, options.language, lambda new: new)
         made += [one] if one is not None else []
     return made
 

@@ -92,6 +92,7 @@ def _rows(text: str, delimiter: str, source: FileSource) -> list[list[Cell]]:
     rows: list[list[Cell]] = [[]]
     at, line = 0, 1
     cell = re.compile(rf'"((?:[^"]|"")*)"|([^{re.escape(delimiter)}"\r\n][^{re.escape(delimiter)}\r\n]*)?')
+    between = re.compile(rf"{re.escape(delimiter)}|\r?\n|\r")
     while at < len(text):
         match = cell.match(text, at)
         assert match is not None  # it may be empty
@@ -99,7 +100,7 @@ def _rows(text: str, delimiter: str, source: FileSource) -> list[list[Cell]]:
         rows[-1].append(Cell(*match.span(), value, line))
         line += match.group().count("\n")
         at = match.end()
-        follows = re.match(rf"{re.escape(delimiter)}|\r?\n|\r", text[at:])
+        follows = between.match(text, at)
         if follows is None and at < len(text):
             raise InputError(
                 "a quoted cell is not closed, or has something behind it",

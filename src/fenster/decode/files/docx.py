@@ -71,6 +71,13 @@ class WordFormat(DocumentFormat):
         if not names or "document" not in names[0]:
             raise InputError("has no text part", path=source.path, expected="a Word document (.docx)")
         roots = {name: package.xml(name) for name in names}
+        if not str(roots[names[0]].tag).startswith(W):
+            raise InputError(
+                f"its text is {roots[names[0]].tag}",
+                path=source.path,
+                expected="a usual Word document, not Strict Open XML",
+                fix="save it again as Word document (.docx)",
+            )
         paragraphs = {name: _paragraphs(root, options.language) for name, root in roots.items()}
         return WordDocument(package, roots, paragraphs, options.target)
 

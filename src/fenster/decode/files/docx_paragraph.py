@@ -94,7 +94,7 @@ def _siblings(children: Sequence[etree._Element], pairs: Pairs) -> Iterator[Part
         child = children[number]
         end = _range_end(children, number)
         field_end = _field_end(children, number)
-        if child.tag == W + "pPr" or child.tag in _DROPPED:
+        if str(child.tag).endswith("Pr") or child.tag in _DROPPED:
             pass
         elif end is not None:
             inner = list(_siblings(children[number + 1 : end], pairs))

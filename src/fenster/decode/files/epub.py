@@ -51,7 +51,8 @@ class BookFormat(DocumentFormat):
     def parse(self, source: FileSource, options: FileOptions) -> Book:
         package = Package.read(source, "EPUB")
         opf = _root_file(package)
-        pages = {opf: (translate_elements(_text(package, opf)[0], {"dc:title", "dc:description"}, options), "utf-8")}
+        text, encoding = _text(package, opf)
+        pages = {opf: (translate_elements(text, {"dc:title", "dc:description"}, options), encoding)}
         for name in _reading_order(package, opf):
             text, encoding = _text(package, name)
             is_contents = name.endswith(".ncx")

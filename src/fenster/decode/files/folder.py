@@ -17,7 +17,7 @@ from fenster.decode.files import DOCUMENT_FORMATS, FileOptions, document_format
 from fenster.decode.files.translate import FileSummary, translate_parsed
 from fenster.decode.resume import journal_path, stamp
 from fenster.decode.translator import Translator
-from fenster.errors import FensterError, InputError
+from fenster.errors import ConfigError, FensterError, InputError
 from fenster.io.files import FileSource, atomic_path, bare_suffix
 from fenster.io.hashing import file_sha256
 from fenster.io.progress import report
@@ -65,7 +65,7 @@ def translate_folder(translator: Translator, folder: Path, output: Path, options
             try:
                 parsed = document_format(None, file).parse(FileSource.read(file), options)
                 summary.translated[name] = translate_parsed(translator, parsed, target, options)
-            except (InputError, UnicodeError) as error:
+            except (InputError, ConfigError) as error:
                 summary.failed[name] = str(error)
                 report(str(error))
                 continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import html
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import count
@@ -25,7 +26,14 @@ _ATTRIBUTES = ("title", "alt", "placeholder")
 _CHARSET = re.compile(
     rb"<meta[^>]+charset\s*=\s*[\"']?\s*([\w-]+)|<\?xml[^>]+encoding\s*=\s*[\"']([\w-]+)", re.IGNORECASE
 )
-_RAW_ATTRIBUTE = r"(?<=[\s\"'/]){}\s*=\s*(?:\"([^\"]*)\"|'([^']*)')"
+_ATTRIBUTE = re.compile(r"([^\s=/>\"'<]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>\"']+)))?")
+_ENCODINGS = re.compile(
+    r"utf-?8|ascii|us-ascii|iso-?8859-?\d+|latin-?1|windows-?\d+|cp\d+|koi8-[ru]|shift_jis|euc-\w+|gb\w+|big5"
+)
+
+
+Change = tuple[int, int, str]
+"""From, to, new text."""
 
 
 @dataclass(frozen=True)
@@ -46,25 +54,33 @@ class HtmlText:
     text: str
     slots: tuple[Slot, ...]
     """Those of attributes before the unit that they stand in."""
-    language: tuple[int, int, str]
+    language: tuple[tuple[int, int, str], ...]
     """Where the language is named, or would be, and what would be written there."""
 
     def render(self, translated: Iterator[Translated]) -> str:
-        changes: dict[tuple[int, int], str] = {}
+        changes: list[Change] = []  # none inside another
+        attributes: list[Change] = []
         for slot in self.slots:
             parts = slot.unit.translated(translated)
-            if parts is not None:
-                changes[slot.start, slot.end] = "".join(self._written(part, slot.quote, changes) for part in parts)
-        if changes and self.language[2]:
-            changes[self.language[:2]] = self.language[2]
-        return _rewritten(self.text, 0, len(self.text), changes)
+            if parts is None:
+                continue
+            change = (slot.start, slot.end, "".join(self._written(part, slot.quote, attributes) for part in parts))
+            if slot.quote:
+                attributes.append(change)
+            else:
+                changes.append(change)
+        inside = [(start, end) for start, end, _ in changes]
+        changes += [one for one in attributes if not _is_inside(one, inside)]
+        changes += self.language if changes else ()
+        return _rewritten(self.text, 0, len(self.text), sorted(changes))
 
-    def _written(self, part: Part, quote: str, changes: dict[tuple[int, int], str]) -> str:
+    def _written(self, part: Part, quote: str, changes: list[Change]) -> str:
         if part.kind == "words":
             escaped = html.escape(part.words, quote=False).replace("\u00a0", "&#160;")
             return escaped.replace(quote, f"&#{ord(quote)};") if quote else escaped
         start, end = part.value
-        return _rewritten(self.text, start, end, changes)
+        first = bisect_left(changes, (start,))  # attributes are in order
+        return _rewritten(self.text, start, end, changes[first : bisect_left(changes, (end,))])
 
 
 @dataclass(frozen=True)
@@ -99,9 +115,13 @@ def decoded(source: FileSource) -> tuple[str, str]:
         list(source.lines())  # says what it is
     named = _CHARSET.search(source.data[:2048])
     encoding = (named[1] or named[2]).decode("ascii") if named is not None and not source.bom else "utf-8"
+    if encoding.lower().startswith(("utf-16", "utf16")):
+        encoding = "utf-8"  # what could be read so far is not UTF-16, and the standard says so
     try:
+        if not _ENCODINGS.fullmatch(encoding.lower()):
+            raise LookupError("unknown encoding")
         return source.data.decode(encoding).removeprefix("\ufeff"), encoding
-    except (UnicodeDecodeError, LookupError) as error:
+    except (UnicodeError, LookupError) as error:
         raise InputError(
             f"is not text in {encoding} ({error})",
             path=source.path,
@@ -113,16 +133,17 @@ def decoded(source: FileSource) -> tuple[str, str]:
 def parse_html(text: str, options: FileOptions) -> HtmlText:
     reader = _Reader(text, options)
     reader.read()
-    return HtmlText(text, tuple(reader.slots), reader.language)
+    return HtmlText(text, tuple(reader.slots), tuple(reader.language))
 
 
 def translate_elements(text: str, names: Set[str], options: FileOptions) -> HtmlText:
     """XML of which only the text of some elements is translated; the language that `dc:language` names is set."""
     slots: list[Slot] = []
-    language = (0, 0, "")
+    language: list[tuple[int, int, str]] = []
     listed = tokens(text)
     for number, token in enumerate(listed):
-        inside = listed[number + 1 : closing(listed, number) - 1] if token.kind == "start" else []
+        end_token = closing(listed, number) if token.kind == "start" else None
+        inside = listed[number + 1 : end_token - 1] if end_token is not None else []
         if not inside or not all(one.kind == "text" for one in inside):
             continue
         start, end = inside[0].start, inside[-1].end
@@ -131,8 +152,8 @@ def translate_elements(text: str, names: Set[str], options: FileOptions) -> Html
             unit = Unit.of([words], text.count("\n", 0, start) + 1, options.language)
             slots += [Slot(start, end, unit)] if unit is not None else []
         elif token.name == "dc:language":
-            language = (start, end, options.target)
-    return HtmlText(text, tuple(slots), language)
+            language.append((start, end, options.target))
+    return HtmlText(text, tuple(slots), tuple(language))
 
 
 class _Reader:
@@ -144,7 +165,7 @@ class _Reader:
         """Open inline elements of the unit, with their pairs."""
         self._attributes: list[Slot] = []
         self.slots: list[Slot] = []
-        self.language = (0, 0, "")
+        self.language: list[tuple[int, int, str]] = []
 
     def read(self) -> None:
         listed = tokens(self._text)
@@ -158,7 +179,7 @@ class _Reader:
                 self._end(token)
             elif token.kind == "text":
                 self._parts.append(Part("words", html.unescape(self._raw(token)), value=(token.start, token.end)))
-            elif self._raw(token).startswith("<!--"):
+            else:
                 self._parts.append(Part("single", value=(token.start, token.end)))
             number = following
         self._finish()
@@ -173,7 +194,7 @@ class _Reader:
             self._find_language(token)
         refused = token.get("translate") == "no" or "notranslate" in (token.get("class") or "").split()
         whole = token.name in _OPAQUE | _SKIPPED or refused
-        after = closing(listed, number) if whole and token.kind == "start" else number + 1
+        after = self._after(listed, number) if whole and token.kind == "start" else number + 1
         inline = token.name in _INLINE | _OPAQUE
         if not refused:
             self._read_attributes(token)
@@ -186,6 +207,14 @@ class _Reader:
             self._inside.append((token.name, pair))
             self._parts.append(Part("open", pair=pair, value=(token.start, token.end)))
         return after
+
+    def _after(self, listed: list[Token], number: int) -> int:
+        """The token after an element; if it is never closed, the next block."""
+        end = closing(listed, number)
+        if end is not None:
+            return end
+        blocks = (n for n in range(number + 1, len(listed)) if listed[n].name and listed[n].name not in _INLINE)
+        return next(blocks, len(listed))
 
     def _end(self, token: Token) -> None:
         here = (token.start, token.end)
@@ -204,12 +233,10 @@ class _Reader:
             names.append("value")
         for name in names:
             value = token.get(name)
-            match = re.search(_RAW_ATTRIBUTE.format(name), self._raw(token), re.IGNORECASE) if value else None
+            span = _attributes(self._raw(token)).get(name)
             unit = Unit.of([Part("words", value)], self._line(token.start), self._options.language) if value else None
-            if match is not None and unit is not None:
-                group = 1 if match[1] is not None else 2
-                start, end = (token.start + at for at in match.span(group))
-                self._attributes.append(Slot(start, end, unit, '"' if group == 1 else "'"))
+            if span is not None and span[2] and unit is not None:
+                self._attributes.append(Slot(token.start + span[0], token.start + span[1], unit, span[2]))
 
     def _finish(self) -> None:
         """What has been read since the last block is a unit."""
@@ -234,13 +261,12 @@ class _Reader:
 
     def _find_language(self, token: Token) -> None:
         target = self._options.target
-        match = re.search(_RAW_ATTRIBUTE.format("lang"), self._raw(token), re.IGNORECASE)
-        if match is not None:
-            start, end = match.span(1 if match[1] is not None else 2)
-            self.language = (token.start + start, token.start + end, target)
-        else:
+        spans = _attributes(self._raw(token))
+        named = [spans[name] for name in ("lang", "xml:lang") if name in spans]
+        self.language = [(token.start + start, token.start + end, target) for start, end, _ in named]
+        if not named:
             at = token.start + len("<html")
-            self.language = (at, at, f' lang="{target}"')
+            self.language = [(at, at, f' lang="{target}"')]
 
 
 def _joined(parts: Sequence[Part]) -> list[Part]:
@@ -254,11 +280,26 @@ def _joined(parts: Sequence[Part]) -> list[Part]:
     return made
 
 
-def _rewritten(text: str, start: int, end: int, changes: dict[tuple[int, int], str]) -> str:
-    """`text[start:end]` with those changes that lie inside it, outer ones first."""
+def _rewritten(text: str, start: int, end: int, changes: Sequence[Change]) -> str:
+    """`text[start:end]` with changes that lie inside it, in order."""
     made, at = "", start
-    for (first, last), written in sorted(changes.items(), key=lambda change: (change[0][0], -change[0][1])):
-        if at <= first and last <= end:
-            made += text[at:first] + written
-            at = last
+    for first, last, written in changes:
+        made += text[at:first] + written
+        at = last
     return made + text[at:end]
+
+
+def _is_inside(change: Change, ranges: Sequence[tuple[int, int]]) -> bool:
+    """True if one of some ranges, which are in order, encloses a change."""
+    number = bisect_left(ranges, (change[0] + 1,)) - 1
+    return number >= 0 and change[1] <= ranges[number][1]
+
+
+def _attributes(tag: str) -> dict[str, tuple[int, int, str]]:
+    """Where the values of a tag's attributes are, and their quotes; the first of a name counts."""
+    spans: dict[str, tuple[int, int, str]] = {}
+    for match in _ATTRIBUTE.finditer(tag, re.match(r"<[^\s/>]*", tag).end()):  # type: ignore[union-attr]
+        group = next((number for number in (2, 3, 4) if match[number] is not None), None)
+        if group is not None:
+            spans.setdefault(match[1].lower(), (*match.span(group), ('"', "'", "")[group - 2]))
+    return spans

@@ -37,16 +37,15 @@ def tokens(text: str) -> list[Token]:
     ]
 
 
-def closing(listed: list[Token], number: int) -> int:
-    """The number of the token after the element that begins at token `number`; the end of the text if it is never
-    closed."""
+def closing(listed: list[Token], number: int) -> int | None:
+    """The number of the token after the element that begins at token `number`; None if it is never closed."""
     name, depth = listed[number].name, 0
     for later in range(number, len(listed)):
         token = listed[later]
         depth += (token.name == name and token.kind == "start") - (token.name == name and token.kind == "end")
         if depth == 0:
             return later + 1
-    return len(listed)
+    return None
 
 
 class _Scanner(HTMLParser):

@@ -22,14 +22,19 @@ Kind = Literal["words", "open", "close", "single"]
 _SIGNS: dict[str, str] = {"open": "\ue0f0", "close": "\ue0f1", "single": "\ue0f2"}
 _END = "\ue0f3"
 _OURS = re.compile(f"[{''.join(_SIGNS.values())}{_END}]")
-_UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What no XML may hold; a model that spells in bytes may produce it."""
+_UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
+"""What files may not hold; a model that spells in bytes may produce it."""
 _MARK = re.compile(f"([{''.join(_SIGNS.values())}])(\\d+){_END}")
 
 
 def plain(text: str) -> str:
     """A segment, or its translation, without its marks."""
-    return SPACES.sub(" ", _MARK.sub("", text)).strip(" ")
+    return SPACES.sub(" ", writable(_MARK.sub("", text))).strip(" ")
+
+
+def writable(text: str) -> str:
+    """A translation without characters that files may not hold."""
+    return re.sub("[\x85\u2028\u2029]", " ", _UNWRITABLE.sub("", text))
 
 
 @dataclass(frozen=True)
@@ -92,23 +97,24 @@ class Unit:
         if texts == [segment.text for segment in self.segments]:
             return None
         parts: list[Part] = []
-        text, at = _UNWRITABLE.sub("", " ".join(texts)), 0
+        text, at = writable(" ".join(texts)), 0
         for match in _MARK.finditer(text):
             if match.start() > at:
                 parts.append(Part("words", text[at : match.start()]))
-            mark = self.marks[int(match[2])]
-            parts.append(mark.value if isinstance(mark.value, Part) else mark)
+            parts.append(self.marks[int(match[2])])
             at = match.end()
         if at < len(text):
             parts.append(Part("words", text[at:]))
         if not _is_nested(parts, self.marks):  # a safeguard: it should not happen
             parts = [Part("words", _MARK.sub("", text)), *self.marks]
-        return [*self.before, *parts, *self.after]
+        # Characters that marks are spelt with are marks themselves, and text again here.
+        whole = [*self.before, *parts, *self.after]
+        return [part.value if isinstance(part.value, Part) else part for part in whole]
 
 
 def _is_nested(parts: Sequence[Part], marks: Sequence[Part]) -> bool:
     """True if every mark is there once, and pairs are nested as far as both ends are in the unit."""
-    if sum(part.kind != "words" for part in parts) != sum(not isinstance(mark.value, Part) for mark in marks):
+    if sum(part.kind != "words" for part in parts) != len(marks):
         return False
     opened: list[int] = []
     closing = {mark.pair for mark in marks if mark.kind == "close"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -10,6 +11,8 @@ from lxml import etree
 
 from fenster.decode.files.inline import Part
 from fenster.decode.files.runs import Pairs
+
+_MOST_SPACES = 1000
 
 
 @dataclass(frozen=True)
@@ -51,8 +54,9 @@ def _content(text: str | None, children: Sequence[etree._Element], words: Vocabu
             yield from pairs.around(list(_content(child.tail, children[number + 1 : end], words, pairs)), child, last)
             number = end
         elif child.tag in words.spaces:
-            yield Part("words", " " * int(child.get(words.spaces[str(child.tag)]) or 1))
-        elif child.tag in words.pairs and child.get("translate") != "no":
+            count = child.get(words.spaces[str(child.tag)]) or "1"
+            yield Part("words", " " * (min(int(count), _MOST_SPACES) if count.isdecimal() else 1))
+        elif child.tag in words.pairs and child.get("translate") != "no" and child.get("mtype") != "protected":
             yield from pairs.around(list(_content(child.text, list(child), words, pairs)), child)
         elif child.tag not in words.dropped:
             yield Part("single", value=child)
@@ -63,7 +67,7 @@ def _content(text: str | None, children: Sequence[etree._Element], words: Vocabu
 
 def _range_end(children: Sequence[etree._Element], number: int, kind: Range | None) -> int | None:
     """Where a range ends, if no other range crosses it."""
-    if kind is None:
+    if kind is None or children[number].get("translate") == "no":
         return None
     name = children[number].get(kind.start_key) or children[number].get("id")
     for later in range(number + 1, len(children)):
@@ -85,7 +89,7 @@ def write_mixed(element: etree._Element, parts: Iterable[Part], words: Vocabular
     inside = [element]
     for part in parts:
         if part.kind == "words":
-            _append_text(inside[-1], part.words)
+            _append_words(inside[-1], part.words, words)
         elif part.kind == "open" and part.value.tag in words.pairs:
             inside.append(_shell(part.value))
             inside[-2].append(inside[-1])
@@ -94,6 +98,19 @@ def write_mixed(element: etree._Element, parts: Iterable[Part], words: Vocabular
         else:
             part.value.tail = None
             inside[-1].append(part.value)
+
+
+def _append_words(element: etree._Element, text: str, words: Vocabulary) -> None:
+    """Text, its runs of spaces as elements where the format has them: it would ignore them otherwise."""
+    for number, piece in enumerate(re.split(r"(  +|^ +)", text) if words.spaces else [text]):
+        if number % 2 == 0:
+            _append_text(element, piece)
+            continue
+        at_start = number == 1 and not text[: len(piece)].strip() and not element.text and not len(element)
+        tag, key = next(iter(words.spaces.items()))
+        _append_text(element, "" if at_start else " ")
+        if len(piece) > 1 or at_start:
+            etree.SubElement(element, tag, {key: str(len(piece) - (not at_start))})
 
 
 def _append_text(element: etree._Element, text: str) -> None:

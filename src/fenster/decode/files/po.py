@@ -14,8 +14,8 @@ from fenster.decode.files.ranges import RangesDocument, TextRange, whole_text
 from fenster.errors import InputError
 from fenster.io.files import FileSource
 
-_KEYWORD = re.compile(r'(#~ )?(msgctxt|msgid_plural|msgid|msgstr(?:\[(\d+)\])?)\s+"(.*)"\s*$')
-_MORE = re.compile(r'(#~ )?"(.*)"\s*$')
+_KEYWORD = re.compile(r'(#~ )?\s*(msgctxt|msgid_plural|msgid|msgstr(?:\[(\d+)\])?)\s+"(.*)"\s*$')
+_MORE = re.compile(r'(#~ )?\s*"(.*)"\s*$')
 _LANGUAGE = re.compile(r'(?<="Language:)[^"\\]*')
 _CHARSET = re.compile(r"(?<=charset=)[^\"\\]*")
 
@@ -28,8 +28,8 @@ class _Entry:
     """By keyword, as they are spelt."""
     lines: dict[str, tuple[int, int]] = field(default_factory=dict)
     """The lines of each keyword: first, and the one after the last."""
-    flags: int | None = None
-    """Index of the line with its flags."""
+    flag_lines: list[int] = field(default_factory=list)
+    """Indices of the lines with its flags."""
     obsolete: bool = False
 
 
@@ -59,7 +59,7 @@ class GettextFormat(DocumentFormat):
         ranges: list[TextRange] = []
         further: list[tuple[int, int, str]] = []
         for entry in _entries(lines):
-            fuzzy = entry.flags is not None and "fuzzy" in lines[entry.flags]
+            fuzzy = any("fuzzy" in lines[number] for number in entry.flag_lines)
             translated = any(value for key, value in entry.texts.items() if key.startswith("msgstr"))
             if not entry.texts.get("msgid"):
                 further += _header(text, starts, entry, options.target)
@@ -67,11 +67,10 @@ class GettextFormat(DocumentFormat):
                 made = _ranges(entry, lines, starts, end, options)
                 ranges += made
                 if made and not fuzzy:
-                    at = starts[entry.first if entry.flags is None else entry.flags]
-                    flag = (
-                        f"#, fuzzy{end}" if entry.flags is None else lines[entry.flags].replace("#,", "#, fuzzy,", 1)
-                    )
-                    further.append((at, at if entry.flags is None else at + len(lines[entry.flags]), flag))
+                    flags = entry.flag_lines[0] if entry.flag_lines else None
+                    at = starts[entry.first if flags is None else flags]
+                    flag = f"#, fuzzy{end}" if flags is None else lines[flags].replace("#,", "#, fuzzy,", 1)
+                    further.append((at, at if flags is None else at + len(lines[flags]), flag))
         said = ["new translations are marked fuzzy, which means that somebody should look at them"] if ranges else []
         return RangesDocument(text, tuple(ranges), source.bom, tuple(further), said)
 
@@ -96,11 +95,11 @@ def _entries(lines: list[str]) -> Iterator[_Entry]:
                 yield entry
             entry, keyword = _Entry(number), ""
             entry.first = number + 1 if not line.strip() else number
-            entry.flags = number if line.startswith("#,") else None
+            entry.flag_lines = [number] if line.startswith("#,") else []
         elif not line.strip():
             entry.first = number + 1
         elif line.startswith("#,"):
-            entry.flags = number
+            entry.flag_lines.append(number)
 
 
 def _ranges(entry: _Entry, lines: list[str], starts: list[int], end: str, options: FileOptions) -> list[TextRange]:
@@ -109,7 +108,8 @@ def _ranges(entry: _Entry, lines: list[str], starts: list[int], end: str, option
     for keyword, (first, last) in entry.lines.items():
         if not keyword.startswith("msgstr"):
             continue
-        spelt = entry.texts["msgid" if keyword in ("msgstr", "msgstr[0]") else "msgid_plural"]
+        plural = keyword not in ("msgstr", "msgstr[0]") and "msgid_plural" in entry.texts
+        spelt = entry.texts["msgid_plural" if plural else "msgid"]
 
         def written(text: str, keyword: str = keyword, last: int = last) -> str:
             return f'{keyword} "{polib.escape(text)}"' + (end if lines[last - 1].endswith("\n") else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -17,8 +18,8 @@ class TextRange:
 
     start: int
     end: int
-    units: tuple[Unit | str, ...]
-    """Lines with words, and other lines as they are."""
+    lines: tuple[tuple[str, Unit | None], ...]
+    """What is between line breaks and tabs, and these themselves, each with its unit if it has words."""
     written: Callable[[str], str]
 
     @classmethod
@@ -28,29 +29,21 @@ class TextRange:
         """None if there is nothing to translate in `value`, or if it holds half a character."""
         if any("\ud800" <= character <= "\udfff" for character in value):
             return None
-        units = [Unit.of([Part("words", one)], line, language) or one for one in value.split("\n")]
-        if not any(isinstance(unit, Unit) for unit in units):
-            return None
-        return cls(start, end, tuple(units), written)
+        lines = tuple((one, Unit.of([Part("words", one)], line, language)) for one in re.split(r"([\n\t])", value))
+        return cls(start, end, lines, written) if any(unit for _, unit in lines) else None
 
     @property
     def segments(self) -> list[FileSegment]:
-        return [segment for unit in self.units if isinstance(unit, Unit) for segment in unit.segments]
+        return [segment for _, unit in self.lines if unit is not None for segment in unit.segments]
 
     def translated(self, translations: Iterator[Translated]) -> str | None:
         """The new spelling; None if nothing changed."""
-        lines, changed = [], False
-        for unit in self.units:
-            parts = unit.translated(translations) if isinstance(unit, Unit) else None
-            if parts is not None:
-                lines.append("".join(part.words for part in parts))
-                changed = True
-            elif isinstance(unit, Unit):
-                whole = [*unit.before, *(Part("words", " ".join(one.text for one in unit.segments)),), *unit.after]
-                lines.append("".join(part.words for part in whole))
-            else:
-                lines.append(unit)
-        return self.written("\n".join(lines)) if changed else None
+        made, changed = "", False
+        for text, unit in self.lines:
+            parts = None if unit is None else unit.translated(translations)
+            made += text if parts is None else "".join(part.words for part in parts)
+            changed = changed or parts is not None
+        return self.written(made) if changed else None
 
 
 @dataclass(frozen=True)

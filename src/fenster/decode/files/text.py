@@ -22,6 +22,7 @@ from fenster.io.files import STANDARD_INPUT, FileSource
 
 _MARKS = re.compile(r"\s*(?:>\s?)*(?:(?:[-*+•‣◦·–—]|\(?\d{1,3}[.)]|\(?[a-z]\)|#{1,6}|\[[ xX]\])\s+)*")
 _COLUMNS = re.compile(r"(\s*\t\s*| {3,})")
+_NOT_PROSE = re.compile(r"[|{}]|[;=]$|^\w+://|^\W*$|[=<>]=|\(\)")
 _NARROWEST, _WIDEST = 40, 120  # characters of the lines of a paragraph that was wrapped
 _LONGEST = 1000  # lines of a paragraph
 
@@ -89,12 +90,15 @@ class TextDocument(ParsedFile):
     groups: Sequence[Sequence[Line | WrappedParagraph]]
     """The lines of each document."""
     options: FileOptions
+    start: str = ""
+    """A byte order mark, if the file has one."""
 
     @property
     def documents(self) -> Sequence[Sequence[FileSegment]]:  # type: ignore[override]
         return [[FileSegment(text, line.number) for line in group for text in line.segments] for group in self.groups]
 
     def render(self, translated: Iterator[Translated]) -> Iterator[str]:
+        yield self.start
         for group in self.groups:
             for line in group:
                 yield line.render(translated)
@@ -106,7 +110,7 @@ class TextFormat(DocumentFormat):
 
     def parse(self, source: FileSource, options: FileOptions) -> TextDocument:
         if options.keep_lines or options.one_sentence_per_line or str(source.path) == STANDARD_INPUT:
-            return TextDocument(split_lines(source, options), options)
+            return TextDocument(split_lines(source, options), options, source.bom)
         lines: list[Line | WrappedParagraph] = []
         read = list(zip(source.lines(), source.line_ends(), strict=True))
         at = 0
@@ -118,7 +122,7 @@ class TextFormat(DocumentFormat):
             else:
                 lines.append(_with_layout(number, text, end, options.language))
             at += max(1, count)
-        return TextDocument(_documents(lines) if options.documents else [lines], options)
+        return TextDocument(_documents(lines) if options.documents else [lines], options, source.bom)
 
 
 def _wrapped_lines(lines: Sequence[str]) -> int:
@@ -141,8 +145,12 @@ def _wrapped_lines(lines: Sequence[str]) -> int:
         width = max(len(line.rstrip()) for line in lines[:count])
     if count < 2:
         return 1
-    goes_on = any(line.rstrip()[-1] not in '.!?:…"”“»' for line in lines[: count - 1])
-    return count if _NARROWEST <= width <= _WIDEST and goes_on else 1
+    chosen = [line.strip() for line in lines[:count]]
+    goes_on = any(line[-1] not in '.!?:…"”“»' for line in chosen[:-1])
+    # Most lines of prose begin in the middle of a sentence; lines of poems, lists, logs, records and code do not.
+    small = sum(line[0].islower() for line in chosen[1:])
+    prose = 2 * small >= count - 1 and not any(_NOT_PROSE.search(line) for line in chosen)
+    return count if _NARROWEST <= width <= _WIDEST and goes_on and prose else 1
 
 
 def _paragraph(number: int, lines: Sequence[str], end: str, options: FileOptions) -> WrappedParagraph:

@@ -3,6 +3,7 @@ elements move with their words."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -67,7 +68,8 @@ class XliffDocument(ParsedFile):
             named = element.get(key) or ""
             if (element is self.root) == (self.version == _V2) and not named.lower().startswith(self.target):
                 element.set(key, self.target)
-        yield serialised(self.root, self.data)
+        made = serialised(self.root, self.data)
+        yield re.sub(rb"(?<!\r)\n", b"\r\n", made) if b"\r\n" in self.data else made
 
     def _write(self, one: TranslationUnit, parts: list[Part]) -> None:
         parent = one.source.getparent()
@@ -75,9 +77,11 @@ class XliffDocument(ParsedFile):
         target = parent.find(self.version + "target")
         if target is None:
             target = etree.Element(self.version + "target")
-            tail, one.source.tail = one.source.tail, None
-            one.source.addnext(target)
-            one.source.tail, target.tail = parent.text, tail
+            segmented = parent.find(self.version + "seg-source")
+            before = one.source if segmented is None else segmented  # the order of the schema
+            tail, before.tail = before.tail, None
+            before.addnext(target)
+            before.tail, target.tail = parent.text, tail
         tail = target.tail
         # The source keeps its own inline elements.
         copies = [
@@ -132,4 +136,4 @@ def _is_finished(element: etree._Element, version: str) -> bool:
     if target is None or not "".join(str(text) for text in target.itertext()).strip():
         return False
     state = (target if version == _V1 else element).get("state") or ""
-    return element.get("approved") == "yes" or state in _FINISHED or (version == _V1 and not state)
+    return element.get("approved") == "yes" or state in _FINISHED or not state
