@@ -248,3 +248,24 @@ def test_full_segment_decoding_is_not_always_unsure(toy: PreparedData) -> None:
     alone = translator(model, strategy="sentence").translate(["Hi, Anna.", "Are you tired?", "It is very old."])
     for segment in (*block.segments, *alone.segments):
         assert ("unsure" in segment.warnings) == (segment.score < -0.9 and len(segment.ids) >= 4)
+
+
+def test_a_document_has_a_register_once_its_forms_agree(toy: PreparedData, symbols: Tokenizer) -> None:
+    steady = translator(loaded(toy, symbols), register="steady", guards=True)
+    state = steady._open(0, Document.of("", ["You see."]), (), (), None)
+    for forms, register in (({"informal": 2}, None), ({"formal": 1}, None), ({"informal": 4}, "informal")):
+        state.count_forms(forms)  # type: ignore[arg-type]
+        assert state.register == register
+    state.count_forms({"formal": 6})
+    assert state.register is None, "they do not agree any more"
+    assert len(steady.translate(["Are you tired?", "You are very old."]).texts) == 2
+
+
+def test_a_second_try_names_the_register(toy: PreparedData, symbols: Tokenizer) -> None:
+    """A sentence that leaves the register of its document is read again with the symbol of that register."""
+    steady = translator(loaded(toy, symbols), register="steady", guards=True)
+    (piece,) = steady.planner.plan("Are you tired?").pieces
+    request = steady._second_try._alone(piece.text, None)
+    informal = replace(piece, register="informal")
+    _, again = steady._second_try._request(request, informal, ("register",))
+    assert again.source[0].tolist() == [symbols.registers["informal"], *piece.source.tolist()]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from fenster.decode.files.inline import Part, Unit
+from fenster.decode.files.inline import Part, Pieces, Unit, translated_pieces
 from fenster.decode.files.runs import Format, Pairs, base_format, with_formats
 from fenster.decode.result import Translated
 
@@ -50,8 +50,7 @@ class Nodes:
 class Paragraph:
     element: etree._Element
     base: Format
-    pieces: tuple[tuple[tuple[Part, ...], Unit | None], ...]
-    """What is between two breaks, and the breaks themselves, each with its unit if it has words."""
+    pieces: Pieces
 
     @classmethod
     def read(cls, element: etree._Element, line: int, language: str) -> Paragraph | None:
@@ -73,18 +72,13 @@ class Paragraph:
 
     def write(self, translations: Iterator[Translated], locale: str) -> bool:
         """Put the translation into the paragraph; False if nothing changed."""
-        made: list[Part] = []
-        changed = False
-        for parts, unit in self.pieces:
-            new = None if unit is None else unit.translated(translations)
-            changed = changed or new is not None
-            made += parts if new is None else new
-        if changed:
+        made = translated_pieces(self.pieces, translations)
+        if made is not None:
             for child in list(self.element):
                 if child.tag != W + "pPr":
                     self.element.remove(child)
             _Writer(self.element, self.base, locale).write(made)
-        return changed
+        return made is not None
 
 
 def _siblings(children: Sequence[etree._Element], pairs: Pairs) -> Iterator[Part]:

@@ -112,6 +112,21 @@ class Unit:
         return [part.value if isinstance(part.value, Part) else part for part in whole]
 
 
+Pieces = tuple[tuple[tuple[Part, ...], Unit | None], ...]
+"""A paragraph cut at its breaks: what is between them, and they themselves, each with its unit if it has words."""
+
+
+def translated_pieces(pieces: Pieces, translations: Iterator[Translated]) -> list[Part] | None:
+    """The parts of the translated paragraph; None if nothing changed."""
+    made: list[Part] = []
+    changed = False
+    for parts, unit in pieces:
+        new = None if unit is None else unit.translated(translations)
+        changed = changed or new is not None
+        made += parts if new is None else new
+    return made if changed else None
+
+
 def _is_nested(parts: Sequence[Part], marks: Sequence[Part]) -> bool:
     """True if every mark is there once, and pairs are nested as far as both ends are in the unit."""
     if sum(part.kind != "words" for part in parts) != len(marks):

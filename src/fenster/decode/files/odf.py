@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from lxml import etree
 
 from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
-from fenster.decode.files.inline import Part, Unit
+from fenster.decode.files.inline import Part, Pieces, Unit, translated_pieces
 from fenster.decode.files.mixed import Range, Vocabulary, read_mixed, write_mixed
 from fenster.decode.files.package import Package
 from fenster.decode.files.runs import Pairs
@@ -44,8 +44,7 @@ _PARTS = ("content.xml", "styles.xml")  # headers and footers are styles
 @dataclass(frozen=True)
 class Paragraph:
     element: etree._Element
-    pieces: tuple[tuple[tuple[Part, ...], Unit | None], ...]
-    """What is between two breaks, and the breaks themselves, each with its unit if it has words."""
+    pieces: Pieces
 
     @classmethod
     def read(cls, element: etree._Element, line: int, language: str) -> Paragraph | None:
@@ -63,15 +62,10 @@ class Paragraph:
 
     def write(self, translations: Iterator[Translated]) -> bool:
         """Put the translation into the paragraph; False if nothing changed."""
-        made: list[Part] = []
-        changed = False
-        for parts, unit in self.pieces:
-            new = None if unit is None else unit.translated(translations)
-            changed = changed or new is not None
-            made += parts if new is None else new
-        if changed:
+        made = translated_pieces(self.pieces, translations)
+        if made is not None:
             write_mixed(self.element, made, _WORDS)
-        return changed
+        return made is not None
 
 
 @dataclass(frozen=True)

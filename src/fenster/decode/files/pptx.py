@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from lxml import etree
 
 from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
-from fenster.decode.files.inline import Part, Unit
+from fenster.decode.files.inline import Part, Pieces, Unit, translated_pieces
 from fenster.decode.files.package import Package
 from fenster.decode.files.runs import Format, Pairs, base_format, with_formats
 from fenster.decode.result import Translated
@@ -32,8 +32,7 @@ _KEPT = (_A + "pPr", _A + "endParaRPr")
 class Paragraph:
     element: etree._Element
     base: Format
-    pieces: tuple[tuple[tuple[Part, ...], Unit | None], ...]
-    """What is between two line breaks, and the breaks themselves, each with its unit if it has words."""
+    pieces: Pieces
 
     @classmethod
     def read(cls, element: etree._Element, line: int, language: str) -> Paragraph | None:
@@ -55,15 +54,10 @@ class Paragraph:
 
     def write(self, translations: Iterator[Translated], language: str) -> bool:
         """Put the translation into the paragraph; False if nothing changed."""
-        made: list[Part] = []
-        changed = False
-        for parts, unit in self.pieces:
-            new = None if unit is None else unit.translated(translations)
-            changed = changed or new is not None
-            made += parts if new is None else new
-        if changed:
+        made = translated_pieces(self.pieces, translations)
+        if made is not None:
             self._write(made, language)
-        return changed
+        return made is not None
 
     def _write(self, parts: Sequence[Part], language: str) -> None:
         end = self.element.find(_A + "endParaRPr")
