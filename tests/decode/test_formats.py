@@ -436,6 +436,8 @@ def test_bilingual_output(suffix: str, tmp_path: Path, toy: PreparedData) -> Non
         ("a.po", 'msgid ""\n  "Hello "\n  "you"\nmsgstr ""\n', '#, fuzzy\nmsgid ""\n  "Hello "\n  "you"\nmsgstr "HELLO YOU"\n'),  # noqa: E501
         ("a.po", 'msgid "Open\\tCtrl+O"\nmsgstr ""\n', '#, fuzzy\nmsgid "Open\\tCtrl+O"\nmsgstr "OPEN\\tCTRL+O"\n'),
         ("a.po", 'msgid "One"\nmsgstr[0] ""\nmsgstr[1] ""\n', '#, fuzzy\nmsgid "One"\nmsgstr[0] "ONE"\nmsgstr[1] "ONE"\n'),  # noqa: E501
+        ("a.po", 'msgid "One"\n# note\nmsgstr ""\n', '#, fuzzy\nmsgid "One"\n# note\nmsgstr "ONE"\n'),
+        ("a.csv", "id;en;x;de\n1;Hello\n2;Hi;;Da\n", "id;en;x;de\n1;Hello;;HELLO\n2;Hi;;Da\n"),
         ("a.json", '{"a": "x   y\\n\\ue0f0 Hello"}', '{"a": "X Y\\n\\ue0f0 HELLO"}'),
     ],
 )  # fmt: skip

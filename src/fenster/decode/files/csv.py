@@ -44,13 +44,17 @@ class CsvFormat(DocumentFormat):
         for row in rows[1:]:
             for column in columns:
                 target = column if into is None else into
-                if max(column, target) >= len(row) or (into is not None and row[target].value.strip()):
+                if column >= len(row) or (into is not None and target < len(row) and row[target].value.strip()):
                     continue
-                cell, destination = row[column], row[target]
+                cell = row[column]
+                missing = max(0, target + 1 - len(row))  # cells at the end of a short row
+                end = row[-1].end
+                destination = Cell(end, end, "", cell.line) if missing else row[target]
 
-                def written(new: str, raw: str = text[cell.start : cell.end]) -> str:
+                def written(new: str, raw: str = text[cell.start : cell.end], missing: int = missing) -> str:
                     quoted = raw.startswith('"') or re.search(rf'[{re.escape(delimiter)}"\n]', new) is not None
-                    return '"' + new.replace('"', '""') + '"' if quoted else new
+                    spelt = '"' + new.replace('"', '""') + '"' if quoted else new
+                    return delimiter * missing + spelt
 
                 ranges.append(
                     TextRange.of(destination.start, destination.end, cell.value, cell.line, options.language, written)

@@ -90,7 +90,8 @@ def _entries(lines: list[str]) -> Iterator[_Entry]:
         elif more is not None and keyword:
             entry.texts[keyword] += more[2]
             entry.lines[keyword] = (entry.lines[keyword][0], number + 1)
-        elif keyword:  # a blank line or a comment begins the next entry
+        elif keyword and not (line.startswith("#") and "msgstr" not in "".join(entry.texts)):
+            # A blank line begins the next entry, and so does a comment, unless it stands before the translation.
             if entry.texts:
                 yield entry
             entry, keyword = _Entry(number), ""
