@@ -47,7 +47,7 @@ def main(source: Path, target: Path) -> None:
     console.print(table)
     found = checks(english, german)
     for name, right in found.items():
-        console.print("[green]right[/]" if right else "[bold red]WRONG[/]", name)
+        console.print("[green]right:[/]" if right else "[bold red]WRONG:[/]", name)
     sys.exit(0 if all(found.values()) else 1)
 
 

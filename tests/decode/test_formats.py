@@ -353,7 +353,7 @@ def test_a_folder_is_mirrored_and_resumed(toy: PreparedData, tmp_path: Path) -> 
     (folder / ".hidden").write_text("no")
     first = translate_folder(translator, folder, output, FileOptions())
     assert sorted(map(str, first.translated)) == ["a.html", "sub/b.txt"]
-    assert first.copied == 1 and list(map(str, first.failed)) == ["broken.docx"]
+    assert list(map(str, first.copied)) == ["x.bin"] and list(map(str, first.failed)) == ["broken.docx"]
     assert (output / "x.bin").read_bytes() == b"\0\1" and not (output / ".hidden").exists()
     (folder / "a.html").write_text("<p>Here is the old lamp.</p>")
     with (output / FINISHED).open("a") as stream:
@@ -504,3 +504,23 @@ def test_long_files_take_linear_time() -> None:
     assert len(parse(f"id,en\r\n{rows}".encode(), "a.csv").segments) == 20_000
     page = "<p>Some <b>bold</b> words</p>\n" * 5_000
     assert render(parse(page.encode(), "a.html"), louder).count(b"<b>BOLD</b>") == 5_000
+
+
+def test_signs_of_footnotes_do_not_hide_the_end_of_a_sentence() -> None:
+    note = '<w:r><w:footnoteReference w:id="2"/></w:r>'
+    body = f"<w:p><w:r><w:t>The house is old.</w:t></w:r>{note}<w:r><w:t> Nobody lives there.</w:t></w:r></w:p>"
+    parsed = parse(docx(body), "a.docx")
+    assert [one.words for one in parsed.segments] == ["The house is old.", "Nobody lives there."]
+    assert len(parsed.segments[0].marks) == 1
+    html = "<p>It was sold in 2023.<sup>1</sup> The new owner has 20 m<sup>2</sup>.</p>"
+    page = parse(html.encode(), "a.html")
+    assert [one.words for one in page.segments] == ["It was sold in 2023.", "The new owner has 20 m."]
+    assert b"2023.<sup>1</sup> THE" in render(page, louder) and b"20 M<sup>2</sup>." in render(page, louder)
+
+
+def test_a_name_that_does_not_fit_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.docx"
+    path.write_bytes(docx("<w:p><w:r><w:t>Good morning!</w:t></w:r></w:p>"))
+    with pytest.raises(SystemExit) as stopped:
+        main(["translate", str(path), "-o", str(tmp_path / "a.pdf")])
+    assert stopped.value.code == 2 and "ends in .docx" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from fenster.cli.options import Decoding, Device, Flag, ModelOption
 from fenster.decode.config import DecodeConfig
 from fenster.errors import ConfigError, InputError
-from fenster.io.files import STANDARD_INPUT, FileSource, TextFiles, bare_suffix, check_not_input
+from fenster.io.files import STANDARD_INPUT, FileSource, check_not_input
 from fenster.io.progress import report
 
 if TYPE_CHECKING:
@@ -98,9 +98,10 @@ def translate(
     strict
         Exit with code 3 if a translation has warnings; the output is written all the same.
     """
+    from fenster.data.corpora.pairs import read_pairs
     from fenster.decode.files import FileOptions, document_format
     from fenster.decode.files.bilingual import Review, check_review, write_review
-    from fenster.decode.files.translate import beside, report_problems, report_summary, translate_parsed
+    from fenster.decode.files.translate import beside, check_output, report_problems, report_summary, translate_parsed
     from fenster.model.model_folder import read_description
 
     if not 1 <= nbest <= max(1, decoding.beam):
@@ -128,10 +129,11 @@ def translate(
     kind = document_format(format, file)
     if output is None and file is not None and kind.writes_file and not to_standard_output:
         output = beside(file, target_language)
+    check_output(kind, file, output)
     if kind.is_binary and output is None and sys.stdout.isatty():
         raise ConfigError("this format is not for a terminal", fix="name an output with -o")
     parsed = kind.parse(FileSource.read(file), options)
-    pairs = _history(history)
+    pairs = [] if history is None else read_pairs(history)
     translator = model.translator(decoding, device)
     if pairs:
         translator.strategy.require_history()
@@ -158,7 +160,10 @@ def _folder(translator: Translator, folder: Path, output: Path, options: FileOpt
             report(f"{name}:")
             report_summary(file)
     counts = f"{len(summary.translated)} file(s) translated, {summary.unchanged} unchanged since the last time"
-    print(f"-> {output}: {counts}, {summary.copied} copied, {len(summary.failed)} failed")
+    print(f"-> {output}: {counts}, {len(summary.copied)} copied, {len(summary.failed)} failed")
+    if summary.copied:
+        some = ", ".join(map(str, summary.copied[:10])) + (" …" if len(summary.copied) > 10 else "")
+        report(f"copied as they are, in no format that is translated: {some}")
     if summary.failed:
         listed = "; ".join(map(str, summary.failed))
         raise InputError(f"{len(summary.failed)} file(s) could not be translated: {listed}", path=folder)
@@ -171,24 +176,3 @@ def _unless_dash(path: Path | None) -> Path | None:
     if path is not None and path.name.startswith("-") and path.name != "-" and path.parent == Path():
         raise ConfigError(f"{path} is not a file name", fix=f"check the options; a file of that name is ./{path}")
     return None if path == Path("-") else path
-
-
-def _history(path: Path | None) -> list[tuple[str, str]]:
-    """Pairs of a corpus, or of lines with two columns."""
-    from fenster.data.corpora import FORMATS, read_corpus
-
-    if path is None:
-        return []
-    lines = list(TextFiles().lines(path)) if bare_suffix(path) in (".tsv", ".txt", "") else None
-    if lines is None or all(text.count("\t") == 2 for _, text in lines if text.strip()):
-        documents = read_corpus([path], None if lines is None else FORMATS["tsv"])
-        pairs = (pair for one in documents for pair in zip(one.source.texts, one.target.texts, strict=True))
-        return [pair for pair in pairs if all(pair)]
-    listed = []
-    for number, text in lines:
-        parts = text.split("\t")
-        if text.strip() and (len(parts) != 2 or not all(part.strip() for part in parts)):
-            raise InputError("not a pair", path=path, line=number, expected="source TAB translation")
-        if text.strip():
-            listed.append((parts[0], parts[1]))
-    return listed

@@ -46,8 +46,8 @@ class DecodeConfig(Config):
     """8-bit weights: faster on a CPU, a little less exact. If left out: for models whose files are in 8 bits."""
     register: Literal["auto", "steady", "formal", "informal"] = "auto"
     """How people are addressed (Sie or du), if the model has symbols for it. auto: as the context suggests. steady:
-    like auto at first; once most forms of address of a document agree, sentences that do not are searched again in
-    that register."""
+    like auto at first; once three forms of address or more agree to 75 %, sentences that do not are searched again
+    in that register."""
     numbers: Literal["convert", "keep", "model"] = "convert"
     """Figures with separators, percentages, amounts, dates and times. convert: written as is usual in the target
     language (216,196 is 216.196 in German). keep: as they are. model: left to the model."""
@@ -58,8 +58,8 @@ class DecodeConfig(Config):
     do_not_translate: Path | None = None
     """A file of terms to protect, one per line."""
     memory: Path | None = None
-    """Translations to use again: any corpus (.tmx, .xliff, .csv, .tsv, .jsonl). A segment that it has is not
-    translated but taken from it, and serves as context."""
+    """Translations to use again: any corpus (.tmx, .xliff, .csv, .tsv, .jsonl), or lines of source TAB translation. A
+    segment that it has is not translated but taken from it, and serves as context."""
     guards: bool = True
     """Translations that look wrong (figures that differ, loops, lengths far off) are searched again without context,
     with figures protected; what still looks wrong has warnings."""

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from fenster.data.corpora import read_corpus
+from fenster.data.corpora.pairs import read_pairs
 from fenster.data.text import check_texts, normalise
 from fenster.data.tokenizer import SEP_ID, Ids
 from fenster.decode.assemble import Assembler
@@ -267,9 +267,8 @@ class Translator:
 
 def read_memory(path: Path | None) -> dict[str, str]:
     """Translations by their sources; of several the last."""
-    documents = () if path is None else read_corpus([path])
-    pairs = (pair for one in documents for pair in zip(one.source.texts, one.target.texts, strict=True))
-    return {normalise(source): normalise(target) for source, target in pairs if source and target}
+    pairs = [] if path is None else read_pairs(path)
+    return {normalise(source): normalise(target) for source, target in pairs}
 
 
 def as_document(given: Given) -> Document:

@@ -166,7 +166,8 @@ def _check_is_text(start: bytes, path: Path) -> None:
         raise InputError("looks like UTF-16", path=path, expected="text in UTF-8", fix=fix)
     for magic, kind in _MAGIC.items():
         if start.startswith(magic):
-            raise InputError(f"is {kind}, not text", path=path, expected="text in UTF-8")
+            way = "export it as another kind of document first, such as .docx" if "PDF" in kind else None
+            raise InputError(f"is {kind}, not text", path=path, expected="text in UTF-8", fix=way)
 
 
 @contextmanager

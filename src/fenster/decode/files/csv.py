@@ -81,7 +81,7 @@ def _chosen(header: Sequence[str], options: FileOptions) -> list[int]:
         raise ConfigError(
             "which columns are to be translated?",
             expected=f"--columns with some of {', '.join(header)}",
-            fix=f"give --columns {header[0]!r}, for example",
+            fix="name those that hold text",
         )
     return usual[:1]
 

@@ -157,7 +157,8 @@ def _field(runs: Sequence[etree._Element], pairs: Pairs) -> Iterator[Part]:
 
 
 def _run(run: etree._Element) -> Iterator[Part]:
-    if _is_code(run.find(f"{W}rPr/{W}rStyle")):
+    raised = run.find(f"{W}rPr/{W}vertAlign")  # the sign of a footnote, m²
+    if _is_code(run.find(f"{W}rPr/{W}rStyle")) or (raised is not None and raised.get(W + "val") != "baseline"):
         yield Part("single", value=Nodes((run,)))
         return
     shown = Format.of(run.find(W + "rPr"), _UNSEEN)

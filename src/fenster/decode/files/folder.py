@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fenster.decode.files import DOCUMENT_FORMATS, FileOptions, document_format
+from fenster.decode.files import DOCUMENT_FORMATS, FileOptions, ParsedFile, document_format
 from fenster.decode.files.translate import FileSummary, translate_parsed
 from fenster.decode.resume import journal_path, stamp
 from fenster.decode.translator import Translator
@@ -30,7 +30,8 @@ class FolderSummary:
     translated: dict[Path, FileSummary] = field(default_factory=dict)
     unchanged: int = 0
     """Files that an earlier call translated."""
-    copied: int = 0
+    copied: list[Path] = field(default_factory=list)
+    """Files in no known format."""
     failed: dict[Path, str] = field(default_factory=dict)
     """Files that could not be translated, and why."""
 
@@ -59,11 +60,11 @@ def translate_folder(translator: Translator, folder: Path, output: Path, options
         if bare_suffix(file) not in suffixes:
             with atomic_path(target) as temporary:
                 shutil.copyfile(file, temporary)
-            summary.copied += 1
+            summary.copied.append(name)
         else:
             report(f"{number} of {len(files)}: {name}")
             try:
-                parsed = document_format(None, file).parse(FileSource.read(file), options)
+                parsed = _parsed(file, options)
                 summary.translated[name] = translate_parsed(translator, parsed, target, options)
             except (InputError, ConfigError) as error:
                 summary.failed[name] = str(error)
@@ -71,6 +72,17 @@ def translate_folder(translator: Translator, folder: Path, output: Path, options
                 continue
         _note(output, name.as_posix(), mark)
     return summary
+
+
+def _parsed(file: Path, options: FileOptions) -> ParsedFile:
+    """A table without the columns that were named is read as if none were."""
+    kind, source = document_format(None, file), FileSource.read(file)
+    try:
+        return kind.parse(source, options)
+    except ConfigError:
+        if not options.columns:
+            raise
+        return kind.parse(source, replace(options, columns=()))
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -18,8 +18,24 @@ from fenster.errors import InputError
 from fenster.io.files import FileSource
 
 _INLINE = {"a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "data", "del", "dfn", "em", "font", "i", "ins"}
-_INLINE |= {"label", "mark", "q", "s", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u"}
-_OPAQUE = {"code", "kbd", "samp", "var", "svg", "math", "img", "input", "wbr", "object", "audio", "video", "canvas"}
+_INLINE |= {"label", "mark", "q", "s", "small", "span", "strike", "strong", "time", "tt", "u"}
+_OPAQUE = {
+    "sub",
+    "sup",
+    "code",
+    "kbd",
+    "samp",
+    "var",
+    "svg",
+    "math",
+    "img",
+    "input",
+    "wbr",
+    "object",
+    "audio",
+    "video",
+    "canvas",
+}
 """Inline, and never looked into."""
 _SKIPPED = {"script", "style", "pre", "textarea", "template", "iframe", "noscript", "xmp", "listing", "map", "ruby"}
 _ATTRIBUTES = ("title", "alt", "placeholder")

@@ -149,8 +149,8 @@ def split_sentences(text: str, marks: Sequence[Mark], line: int, language: str) 
     for mark in [*marks, Mark(len(text), len(text), -1)]:
         bare += text[at : mark.start]
         places += range(at, mark.start)
-        if mark.pair is None:
-            bare += "x"  # a word of its own, as far as sentences are concerned
+        if mark.pair is None and bare[-1:] in ("", " "):
+            bare += "x"  # a word of its own, as far as sentences are concerned; not so the sign of a footnote
             places.append(mark.start)
         at = mark.end
     cuts = [0]

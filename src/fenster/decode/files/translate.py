@@ -10,7 +10,7 @@ from typing import Any
 
 from fenster.data.text import normalise, why_refused
 from fenster.decode.files import document_format
-from fenster.decode.files.base import FileOptions, FileSegment, ParsedFile
+from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
 from fenster.decode.files.bilingual import Pair
 from fenster.decode.files.inline import plain
 from fenster.decode.guards import PROBLEMS
@@ -18,8 +18,8 @@ from fenster.decode.result import Translated
 from fenster.decode.resume import Journal, stamp
 from fenster.decode.translator import Pairs, Translator
 from fenster.document import Document, Segment
-from fenster.errors import FensterError, writing
-from fenster.io.files import FileSource, atomic_path, check_not_input, compressed, compression
+from fenster.errors import ConfigError, FensterError, writing
+from fenster.io.files import FileSource, atomic_path, bare_suffix, check_not_input, compressed, compression
 from fenster.io.progress import bar, report
 
 _STANDARD_OUTPUT = (Path("/dev/stdout"), Path("/dev/fd/1"))
@@ -33,7 +33,7 @@ class FileSummary:
     """By problem, the lines of the segments that have it."""
     output: Path | None = None
     """Where it was written."""
-    pairs: list[Pair] = field(default_factory=list)
+    pairs: list[Pair] = field(default_factory=list, repr=False)
     """Source and translation of every segment, without markup."""
     misaligned: int = 0
     remarks: list[str] = field(default_factory=list)
@@ -59,7 +59,9 @@ class FileTranslator(Translator):
         options = file_options(self, **reading)
         target = beside(file, options.target) if output is None else Path(output)
         check_not_input(target, [file])
-        parsed = document_format(format, file).parse(FileSource.read(file), options)
+        kind = document_format(format, file)
+        check_output(kind, file, target)
+        parsed = kind.parse(FileSource.read(file), options)
         return translate_parsed(self, parsed, target, options, history)
 
 
@@ -67,6 +69,15 @@ def file_options(translator: Translator, **reading: Any) -> FileOptions:
     """How files are read for a model: in its languages unless told otherwise."""
     source, target = translator.loaded.description.languages or ("en", "de")
     return FileOptions(**({"language": source, "target": target} | reading))
+
+
+def check_output(kind: DocumentFormat, file: Path | None, output: Path | None) -> None:
+    """Refuse to write a Word document into something that is called .pdf."""
+    if kind.is_binary and file is not None and output is not None and bare_suffix(output) != bare_suffix(file):
+        raise ConfigError(
+            f"{output} would hold the same kind of file as {file.name}",
+            expected=f"a name that ends in {bare_suffix(file)}",
+        )
 
 
 def beside(file: Path, language: str) -> Path:
