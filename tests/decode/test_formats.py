@@ -502,6 +502,8 @@ def test_lines_that_are_not_prose_are_not_joined(text: str) -> None:
 def test_long_files_take_linear_time() -> None:
     rows = "".join(f"{n},Some words\r\n" for n in range(20_000))
     assert len(parse(f"id,en\r\n{rows}".encode(), "a.csv").segments) == 20_000
+    for line in ("This is one sentence per line.\n", "this is a line of a text that goes on and on without an end\n"):
+        assert parse((line * 20_000).encode(), "a.txt").segments
     page = "<p>Some <b>bold</b> words</p>\n" * 5_000
     assert render(parse(page.encode(), "a.html"), louder).count(b"<b>BOLD</b>") == 5_000
 

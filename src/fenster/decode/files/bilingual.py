@@ -48,8 +48,8 @@ def write_review(path: Path, review: Review) -> None:
 def _page(review: Review) -> bytes:
     source, target = review.languages
     rows = "".join(
-        f"<tr{_marked(one)}><td>{one.line}</td><td lang={source!r}>{escape(one.source)}</td>"
-        f"<td lang={target!r}>{escape(one.target)}{_notes(one)}</td></tr>\n"
+        f'<tr{_marked(one)}><td>{one.line}</td><td lang="{source}">{escape(one.source)}</td>'
+        f'<td lang="{target}">{escape(one.target)}{_notes(one)}</td></tr>\n'
         for one in review.pairs
     )
     style = (

@@ -212,13 +212,13 @@ class _Reader:
         whole = token.name in _OPAQUE | _SKIPPED or refused
         after = self._after(listed, number) if whole and token.kind == "start" else number + 1
         inline = token.name in _INLINE | _OPAQUE
-        if not refused:
-            self._read_attributes(token)
         if not inline:
             self._finish()
-        elif whole or token.kind == "empty":
+        if not refused:
+            self._read_attributes(token)
+        if inline and (whole or token.kind == "empty"):
             self._parts.append(Part("single", value=(token.start, listed[after - 1].end)))
-        else:
+        elif inline:
             pair = next(self._pairs)
             self._inside.append((token.name, pair))
             self._parts.append(Part("open", pair=pair, value=(token.start, token.end)))

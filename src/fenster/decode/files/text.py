@@ -22,9 +22,12 @@ from fenster.io.files import STANDARD_INPUT, FileSource
 
 _MARKS = re.compile(r"\s*(?:>\s?)*(?:(?:[-*+•‣◦·–—]|\(?\d{1,3}[.)]|\(?[a-z]\)|#{1,6}|\[[ xX]\])\s+)*")
 _COLUMNS = re.compile(r"(\s*\t\s*| {3,})")
-_NOT_PROSE = re.compile(r"[|{}]|[;=]$|^\w+://|^\W*$|[=<>]=|\(\)")
+_NOT_PROSE = re.compile(r"[|{}]|[;=]$|^\w+://|^\W*$|[=<>]=|\(\)|\t| {3,}")
 _NARROWEST, _WIDEST = 40, 120  # characters of the lines of a paragraph that was wrapped
-_LONGEST = 1000  # lines of a paragraph
+
+
+EndedLine = tuple[tuple[int, str], str]
+"""((number, text), end) of a line."""
 
 
 @dataclass(frozen=True)
@@ -112,52 +115,57 @@ class TextFormat(DocumentFormat):
         if options.keep_lines or options.one_sentence_per_line or str(source.path) == STANDARD_INPUT:
             return TextDocument(split_lines(source, options), options, source.bom)
         lines: list[Line | WrappedParagraph] = []
-        read = list(zip(source.lines(), source.line_ends(), strict=True))
-        at = 0
-        while at < len(read):
-            count = _wrapped_lines([text for (_, text), _ in read[at : at + _LONGEST]])
-            (number, text), end = read[at]
-            if count > 1:
-                lines.append(_paragraph(number, [text for (_, text), _ in read[at : at + count]], end, options))
+        for block in _blocks(list(zip(source.lines(), source.line_ends(), strict=True))):
+            (number, _), end = block[0]
+            texts = [text for (_, text), _ in block]
+            if _is_wrapped(texts):
+                lines.append(_paragraph(number, texts, end, options))
             else:
-                lines.append(_with_layout(number, text, end, options.language))
-            at += max(1, count)
+                lines += [_with_layout(*numbered, end, options.language) for numbered, end in block]
         return TextDocument(_documents(lines) if options.documents else [lines], options, source.bom)
 
 
-def _wrapped_lines(lines: Sequence[str]) -> int:
-    """How many of the first lines are a paragraph that was wrapped: the first word of each would not have fitted on
-    the line before it, and some sentence goes over the end of a line."""
-    count = 0
-    for number, line in enumerate(lines):
-        marks = _MARKS.match(line)
+def _blocks(lines: Sequence[EndedLine]) -> list[list[EndedLine]]:
+    """Lines that may be one paragraph: no blank line between them, and no mark but before the first; from the second
+    on they have the same margin."""
+    blocks: list[list[EndedLine]] = []
+    for line in lines:
+        text, marks = line[0][1], _MARKS.match(line[0][1])
         assert marks is not None  # it may be empty
-        margin = len(line) - len(line.lstrip())
-        later = number > 0 and (marks.group().strip() or margin != len(lines[1]) - len(lines[1].lstrip()))
-        if not line.strip() or later or ">" in marks.group() or _COLUMNS.search(line.strip()):
-            break
-        count += 1
-    width = max((len(line.rstrip()) for line in lines[:count]), default=0)
-    while count > 1 and not all(
-        len(line.rstrip()) + 1 + len(after.split()[0]) > width for line, after in pairwise(lines[:count])
-    ):
-        count -= 1
-        width = max(len(line.rstrip()) for line in lines[:count])
-    if count < 2:
-        return 1
-    chosen = [line.strip() for line in lines[:count]]
-    goes_on = any(line[-1] not in '.!?:…"”“»' for line in chosen[:-1])
+        block = blocks[-1] if blocks else []
+        begins = not block or not text.strip() or not block[-1][0][1].strip() or marks.group().strip()
+        if begins or (len(block) > 1 and _margin(block[1][0][1]) != _margin(text)):
+            blocks.append([line])
+        else:
+            block.append(line)
+    return blocks
+
+
+def _margin(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
+def _is_wrapped(lines: Sequence[str]) -> bool:
+    """True for a paragraph that was wrapped: the first word of each line would not have fitted on the line before it,
+    some sentence goes over the end of a line, and it is prose."""
+    texts = [line.strip() for line in lines]
+    if len(lines) < 2 or ">" in lines[0][: len(lines[0]) - len(texts[0].lstrip("> "))]:
+        return False
+    width = max(len(line.rstrip()) for line in lines)
+    if not _NARROWEST <= width <= _WIDEST or any(_NOT_PROSE.search(one) for one in texts):
+        return False
+    goes_on = any(text[-1] not in '.!?:…"”“»' for text in texts[:-1])
     # Most lines of prose begin in the middle of a sentence; lines of poems, lists, logs, records and code do not.
-    small = sum(line[0].islower() for line in chosen[1:])
-    prose = 2 * small >= count - 1 and not any(_NOT_PROSE.search(line) for line in chosen)
-    return count if _NARROWEST <= width <= _WIDEST and goes_on and prose else 1
+    small = sum(text[0].islower() for text in texts[1:])
+    fitted = all(len(line.rstrip()) + 1 + len(after.split()[0]) > width for line, after in pairwise(lines))
+    return goes_on and 2 * small >= len(lines) - 1 and fitted
 
 
 def _paragraph(number: int, lines: Sequence[str], end: str, options: FileOptions) -> WrappedParagraph:
     marks = _MARKS.match(lines[0])
     assert marks is not None
     text = " ".join([lines[0][marks.end() :].strip(), *(line.strip() for line in lines[1:])])
-    other = lines[1][: len(lines[1]) - len(lines[1].lstrip())]
+    other = lines[1][: _margin(lines[1])]
     width = max(len(line.rstrip()) for line in lines)
     raw = "".join(line + end for line in lines)
     segments = tuple(sentences(text, options.language))

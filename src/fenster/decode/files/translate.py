@@ -85,9 +85,7 @@ def beside(file: Path, language: str) -> Path:
     bare = file.with_suffix("") if compression(file) else file
     path = file.with_name(f"{bare.stem}.{language}{bare.suffix}{compression(file)}")
     if path.exists():
-        raise FensterError(
-            "exists already", path=path, fix=f"name {path} as the output to replace it, or another name"
-        )
+        raise FensterError("exists already", path=path, fix=f"give -o {path} to replace it, or another name")
     return path
 
 
