@@ -7,56 +7,35 @@ stay as they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 
 from lxml import etree
 
-from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
+from fenster.decode.files.base import DocumentFormat, FileOptions
 from fenster.decode.files.docx_paragraph import Paragraph, W
+from fenster.decode.files.office import OfficeDocument
 from fenster.decode.files.package import Package
-from fenster.decode.result import Translated
 from fenster.errors import InputError
 from fenster.io.files import FileSource
-from fenster.io.xml import serialised
-from fenster.language import locale
 
 _PARTS = re.compile(r"word/(?:document\d*|footnotes|endnotes|header\d*|footer\d*)\.xml")
+_STYLES = "word/styles.xml"
 _ORDER = ("document", "footnotes", "endnotes", "header", "footer")
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _CHOICE = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Choice"
 
 
-@dataclass(frozen=True)
-class WordDocument(ParsedFile):
-    package: Package
-    roots: dict[str, etree._Element]
-    """By part, what is translated."""
-    paragraphs: dict[str, list[Paragraph]]
-    target: str
-
-    @property
-    def documents(self) -> Sequence[Sequence[FileSegment]]:  # type: ignore[override]
-        listed = [one for paragraphs in self.paragraphs.values() for one in paragraphs]
-        return [[segment for one in listed for unit in one.units for segment in unit.segments]]
-
-    def render(self, translated: Iterator[Translated]) -> Iterator[str | bytes]:
-        changed: dict[str, bytes] = {}
-        for name, root in self.roots.items():
-            if sum([one.write(translated, locale(self.target)) for one in self.paragraphs[name]]):
-                _copy_to_fallbacks(root)
-                changed[name] = serialised(root, self.package.parts[name])
-        if changed and "word/styles.xml" in self.package.parts:
-            changed["word/styles.xml"] = self._styles()
-        yield self.package.written(changed)
-
-    def _styles(self) -> bytes:
-        """The language of text that names none, for spell checkers."""
-        root = self.package.xml("word/styles.xml")
-        for language in root.iterfind(f"{W}docDefaults//{W}lang"):
-            language.set(W + "val", locale(self.target))
-        return serialised(root, self.package.parts["word/styles.xml"])
+class WordDocument(OfficeDocument):
+    def finished(self, changed: Sequence[str]) -> dict[str, etree._Element]:
+        roots = super().finished(changed)
+        for root in roots.values():
+            _copy_to_fallbacks(root)
+        if _STYLES in self.package.parts:
+            roots[_STYLES] = self.package.xml(_STYLES)
+            for language in roots[_STYLES].iterfind(f"{W}docDefaults//{W}lang"):  # of text that names none
+                language.set(W + "val", self.locale)
+        return roots
 
 
 class WordFormat(DocumentFormat):

@@ -66,10 +66,6 @@ class Paragraph:
             pieces.append((tuple(formatted), Unit.of(formatted, line, language)))
         return cls(element, base, tuple(pieces)) if any(unit for _, unit in pieces) else None
 
-    @property
-    def units(self) -> list[Unit]:
-        return [unit for _, unit in self.pieces if unit is not None]
-
     def write(self, translations: Iterator[Translated], locale: str) -> bool:
         """Put the translation into the paragraph; False if nothing changed."""
         made = translated_pieces(self.pieces, translations)

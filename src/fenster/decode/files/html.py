@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
-from fenster.decode.files.html_tokens import Token, closing, tokens
+from fenster.decode.files.html_tokens import Token, attribute_spans, closing, tokens
 from fenster.decode.files.inline import Part, Unit
 from fenster.decode.result import Translated
 from fenster.errors import InputError
@@ -19,30 +19,14 @@ from fenster.io.files import FileSource
 
 _INLINE = {"a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "data", "del", "dfn", "em", "font", "i", "ins"}
 _INLINE |= {"label", "mark", "q", "s", "small", "span", "strike", "strong", "time", "tt", "u"}
-_OPAQUE = {
-    "sub",
-    "sup",
-    "code",
-    "kbd",
-    "samp",
-    "var",
-    "svg",
-    "math",
-    "img",
-    "input",
-    "wbr",
-    "object",
-    "audio",
-    "video",
-    "canvas",
-}
+_OPAQUE = {"sub", "sup", "code", "kbd", "samp", "var", "svg", "math", "img", "input", "wbr"}
+_OPAQUE |= {"object", "audio", "video", "canvas"}
 """Inline, and never looked into."""
 _SKIPPED = {"script", "style", "pre", "textarea", "template", "iframe", "noscript", "xmp", "listing", "map", "ruby"}
 _ATTRIBUTES = ("title", "alt", "placeholder")
 _CHARSET = re.compile(
     rb"<meta[^>]+charset\s*=\s*[\"']?\s*([\w-]+)|<\?xml[^>]+encoding\s*=\s*[\"']([\w-]+)", re.IGNORECASE
 )
-_ATTRIBUTE = re.compile(r"([^\s=/>\"'<]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>\"']+)))?")
 _ENCODINGS = re.compile(
     r"utf-?8|ascii|us-ascii|iso-?8859-?\d+|latin-?1|windows-?\d+|cp\d+|koi8-[ru]|shift_jis|euc-\w+|gb\w+|big5"
 )
@@ -249,7 +233,7 @@ class _Reader:
             names.append("value")
         for name in names:
             value = token.get(name)
-            span = _attributes(self._raw(token)).get(name)
+            span = attribute_spans(self._raw(token)).get(name)
             unit = Unit.of([Part("words", value)], self._line(token.start), self._options.language) if value else None
             if span is not None and span[2] and unit is not None:
                 self._attributes.append(Slot(token.start + span[0], token.start + span[1], unit, span[2]))
@@ -277,7 +261,7 @@ class _Reader:
 
     def _find_language(self, token: Token) -> None:
         target = self._options.target
-        spans = _attributes(self._raw(token))
+        spans = attribute_spans(self._raw(token))
         named = [spans[name] for name in ("lang", "xml:lang") if name in spans]
         self.language = [(token.start + start, token.start + end, target) for start, end, _ in named]
         if not named:
@@ -309,13 +293,3 @@ def _is_inside(change: Change, ranges: Sequence[tuple[int, int]]) -> bool:
     """True if one of some ranges, which are in order, encloses a change."""
     number = bisect_left(ranges, (change[0] + 1,)) - 1
     return number >= 0 and change[1] <= ranges[number][1]
-
-
-def _attributes(tag: str) -> dict[str, tuple[int, int, str]]:
-    """Where the values of a tag's attributes are, and their quotes; the first of a name counts."""
-    spans: dict[str, tuple[int, int, str]] = {}
-    for match in _ATTRIBUTE.finditer(tag, re.match(r"<[^\s/>]*", tag).end()):  # type: ignore[union-attr]
-        group = next((number for number in (2, 3, 4) if match[number] is not None), None)
-        if group is not None:
-            spans.setdefault(match[1].lower(), (*match.span(group), ('"', "'", "")[group - 2]))
-    return spans

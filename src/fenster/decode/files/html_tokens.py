@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from typing import Literal
 
 Kind = Literal["start", "end", "empty", "text", "other"]
+_ATTRIBUTE = re.compile(r"([^\s=/>\"'<]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>\"']+)))?")
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"}
 
 
@@ -46,6 +48,16 @@ def closing(listed: list[Token], number: int) -> int | None:
         if depth == 0:
             return later + 1
     return None
+
+
+def attribute_spans(tag: str) -> dict[str, tuple[int, int, str]]:
+    """Where the values of a tag's attributes are, and their quotes; the first of a name counts."""
+    spans: dict[str, tuple[int, int, str]] = {}
+    for match in _ATTRIBUTE.finditer(tag, re.match(r"<[^\s/>]*", tag).end()):  # type: ignore[union-attr]
+        group = next((number for number in (2, 3, 4) if match[number] is not None), None)
+        if group is not None:
+            spans.setdefault(match[1].lower(), (*match.span(group), ('"', "'", "")[group - 2]))
+    return spans
 
 
 class _Scanner(HTMLParser):

@@ -20,8 +20,9 @@ class Range:
     """A range begins at one empty element and ends at another, which names the first."""
 
     end: str
-    start_key: str
-    end_key: str
+    start_keys: tuple[str, ...]
+    """Attributes that name it, the first that it has; and those of its end."""
+    end_keys: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,14 @@ class Vocabulary:
     dropped: frozenset[str] = frozenset()
     """Of no use in another language: where a page ended."""
     ranges: Mapping[str, Range] = field(default_factory=dict)
+    kept: frozenset[tuple[str, str]] = frozenset()
+    """Attributes and values that say that something is not translated."""
     spaces: Mapping[str, str] = field(default_factory=dict)
     """Elements that stand for spaces, and the attribute that says how many."""
 
 
 def read_mixed(element: etree._Element, words: Vocabulary, pairs: Pairs) -> list[Part]:
-    """The content of an element. A mark's value is the element that it is, or an empty tuple where a pair closes."""
+    """The content of an element. A mark's value is its element, or None where the pair of an element closes."""
     return list(_content(element.text, list(element), words, pairs))
 
 
@@ -48,7 +51,8 @@ def _content(text: str | None, children: Sequence[etree._Element], words: Vocabu
     number = 0
     while number < len(children):
         child = children[number]
-        end = _range_end(children, number, words.ranges.get(str(child.tag)))
+        kept = not words.kept.isdisjoint(child.items())
+        end = None if kept else _range_end(children, number, words.ranges.get(str(child.tag)))
         last = child if end is None else children[end]
         if end is not None:
             yield from pairs.around(list(_content(child.tail, children[number + 1 : end], words, pairs)), child, last)
@@ -56,7 +60,7 @@ def _content(text: str | None, children: Sequence[etree._Element], words: Vocabu
         elif child.tag in words.spaces:
             count = child.get(words.spaces[str(child.tag)]) or "1"
             yield Part("words", " " * (min(int(count), _MOST_SPACES) if count.isdecimal() else 1))
-        elif child.tag in words.pairs and child.get("translate") != "no" and child.get("mtype") != "protected":
+        elif child.tag in words.pairs and not kept:
             yield from pairs.around(list(_content(child.text, list(child), words, pairs)), child)
         elif child.tag not in words.dropped:
             yield Part("single", value=child)
@@ -67,18 +71,19 @@ def _content(text: str | None, children: Sequence[etree._Element], words: Vocabu
 
 def _range_end(children: Sequence[etree._Element], number: int, kind: Range | None) -> int | None:
     """Where a range ends, if no other range crosses it."""
-    if kind is None or children[number].get("translate") == "no":
+    if kind is None:
         return None
-    name = children[number].get(kind.start_key) or children[number].get("id")
+    name = _name(children[number], kind.start_keys)
     for later in range(number + 1, len(children)):
         if children[later].tag == children[number].tag:
             return None  # ranges one in another are rare, and which closes which is not worth the trouble
-        if (
-            children[later].tag == kind.end
-            and (children[later].get(kind.end_key) or children[later].get("id")) == name
-        ):
+        if children[later].tag == kind.end and _name(children[later], kind.end_keys) == name:
             return later
     return None
+
+
+def _name(element: etree._Element, keys: Iterable[str]) -> str | None:
+    return next((element.get(key) for key in keys if element.get(key)), None)
 
 
 def write_mixed(element: etree._Element, parts: Iterable[Part], words: Vocabulary) -> None:

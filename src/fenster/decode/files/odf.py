@@ -11,15 +11,14 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
+from fenster.decode.files.base import DocumentFormat, FileOptions
 from fenster.decode.files.inline import Part, Pieces, Unit, translated_pieces
 from fenster.decode.files.mixed import Range, Vocabulary, read_mixed, write_mixed
+from fenster.decode.files.office import OfficeDocument
 from fenster.decode.files.package import Package
 from fenster.decode.files.runs import Pairs
 from fenster.decode.result import Translated
 from fenster.io.files import FileSource
-from fenster.io.xml import serialised
-from fenster.language import locale
 
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
@@ -29,10 +28,10 @@ _WORDS = Vocabulary(
     pairs=frozenset({_TEXT + "span", _TEXT + "a", _TEXT + "meta"}),
     dropped=frozenset({_TEXT + "soft-page-break"}),
     ranges={
-        _TEXT + "bookmark-start": Range(_TEXT + "bookmark-end", _TEXT + "name", _TEXT + "name"),
-        _TEXT + "reference-mark-start": Range(_TEXT + "reference-mark-end", _TEXT + "name", _TEXT + "name"),
-        _TEXT + "change-start": Range(_TEXT + "change-end", _TEXT + "change-id", _TEXT + "change-id"),
-        _OFFICE + "annotation": Range(_OFFICE + "annotation-end", _OFFICE + "name", _OFFICE + "name"),
+        _TEXT + "bookmark-start": Range(_TEXT + "bookmark-end", (_TEXT + "name",), (_TEXT + "name",)),
+        _TEXT + "reference-mark-start": Range(_TEXT + "reference-mark-end", (_TEXT + "name",), (_TEXT + "name",)),
+        _TEXT + "change-start": Range(_TEXT + "change-end", (_TEXT + "change-id",), (_TEXT + "change-id",)),
+        _OFFICE + "annotation": Range(_OFFICE + "annotation-end", (_OFFICE + "name",), (_OFFICE + "name",)),
     },
     spaces={_TEXT + "s": _TEXT + "c"},
 )
@@ -60,7 +59,7 @@ class Paragraph:
         listed = tuple((tuple(piece), Unit.of(piece, line, language)) for piece in pieces)
         return cls(element, listed) if any(unit for _, unit in listed) else None
 
-    def write(self, translations: Iterator[Translated]) -> bool:
+    def write(self, translations: Iterator[Translated], locale: str) -> bool:
         """Put the translation into the paragraph; False if nothing changed."""
         made = translated_pieces(self.pieces, translations)
         if made is not None:
@@ -68,31 +67,15 @@ class Paragraph:
         return made is not None
 
 
-@dataclass(frozen=True)
-class OpenDocument(ParsedFile):
-    package: Package
-    roots: dict[str, etree._Element]
-    paragraphs: dict[str, list[Paragraph]]
-    target: str
-
-    @property
-    def documents(self) -> Sequence[Sequence[FileSegment]]:  # type: ignore[override]
-        pieces = [piece for listed in self.paragraphs.values() for one in listed for piece in one.pieces]
-        return [[segment for _, unit in pieces if unit is not None for segment in unit.segments]]
-
-    def render(self, translated: Iterator[Translated]) -> Iterator[str | bytes]:
-        changes = [one.write(translated) for listed in self.paragraphs.values() for one in listed]
-        if not any(changes):
-            yield self.package.source.data
-            return
-        language, _, country = locale(self.target).partition("-")
+class OpenDocument(OfficeDocument):
+    def finished(self, changed: Sequence[str]) -> dict[str, etree._Element]:
+        language, _, country = self.locale.partition("-")
         for root in self.roots.values():
             for element in root.iter():
                 if element.get(_FO + "language") not in (None, "none", "zxx"):
                     element.set(_FO + "language", language)
                     element.set(_FO + "country", country or "none")
-        parts = self.package.parts
-        yield self.package.written({name: serialised(root, parts[name]) for name, root in self.roots.items()})
+        return self.roots  # styles name the language, too
 
 
 class OpenDocumentFormat(DocumentFormat):

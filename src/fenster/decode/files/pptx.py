@@ -12,15 +12,14 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
+from fenster.decode.files.base import DocumentFormat, FileOptions
 from fenster.decode.files.inline import Part, Pieces, Unit, translated_pieces
+from fenster.decode.files.office import OfficeDocument
 from fenster.decode.files.package import Package
 from fenster.decode.files.runs import Format, Pairs, base_format, with_formats
 from fenster.decode.result import Translated
 from fenster.errors import InputError
 from fenster.io.files import FileSource
-from fenster.io.xml import serialised
-from fenster.language import locale
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _SLIDE = re.compile(r"ppt/(slides|notesSlides)/(?:slide|notesSlide)(\d+)\.xml")
@@ -44,22 +43,24 @@ class Paragraph:
                 parts[-1].append(Part("words", words, value=Format.of(child.find(_A + "rPr"), _UNSEEN)))
             elif child.tag not in _KEPT:
                 single = Part("single", value=child)
-                parts += [[single], []] if child.tag == _A + "br" else []
-                parts[-1] += [] if child.tag == _A + "br" else [single]
+                if child.tag == _A + "br":
+                    parts += [[single], []]
+                else:
+                    parts[-1].append(single)
         base = base_format(part for piece in parts for part in piece)
         pairs = Pairs()
         formatted = [tuple(with_formats(piece, base, pairs)) for piece in parts]
         pieces = tuple((piece, Unit.of(piece, line, language)) for piece in formatted)
         return cls(element, base, pieces) if any(unit for _, unit in pieces) else None
 
-    def write(self, translations: Iterator[Translated], language: str) -> bool:
+    def write(self, translations: Iterator[Translated], locale: str) -> bool:
         """Put the translation into the paragraph; False if nothing changed."""
         made = translated_pieces(self.pieces, translations)
         if made is not None:
-            self._write(made, language)
+            self._write(made, locale)
         return made is not None
 
-    def _write(self, parts: Sequence[Part], language: str) -> None:
+    def _write(self, parts: Sequence[Part], locale: str) -> None:
         end = self.element.find(_A + "endParaRPr")
         for child in list(self.element):
             if child.tag != _A + "pPr":
@@ -77,31 +78,11 @@ class Paragraph:
                 run = etree.SubElement(self.element, _A + "r")
                 if shown.element is not None:
                     properties = deepcopy(shown.element)
-                    properties.set("lang", language)
+                    properties.set("lang", locale)
                     run.append(properties)
                 etree.SubElement(run, _A + "t").text = part.words
         if end is not None:
             self.element.append(end)
-
-
-@dataclass(frozen=True)
-class Presentation(ParsedFile):
-    package: Package
-    roots: dict[str, etree._Element]
-    paragraphs: dict[str, list[Paragraph]]
-    target: str
-
-    @property
-    def documents(self) -> Sequence[Sequence[FileSegment]]:  # type: ignore[override]
-        pieces = [piece for listed in self.paragraphs.values() for one in listed for piece in one.pieces]
-        return [[segment for _, unit in pieces if unit is not None for segment in unit.segments]]
-
-    def render(self, translated: Iterator[Translated]) -> Iterator[str | bytes]:
-        changed = {}
-        for name, root in self.roots.items():
-            if sum([one.write(translated, locale(self.target)) for one in self.paragraphs[name]]):
-                changed[name] = serialised(root, self.package.parts[name])
-        yield self.package.written(changed)
 
 
 class PresentationFormat(DocumentFormat):
@@ -110,14 +91,14 @@ class PresentationFormat(DocumentFormat):
     writes_file = True
     is_binary = True
 
-    def parse(self, source: FileSource, options: FileOptions) -> Presentation:
+    def parse(self, source: FileSource, options: FileOptions) -> OfficeDocument:
         package = Package.read(source, "PowerPoint")
         names = [name for name in package.parts if _SLIDE.fullmatch(name)]
         if not names:
             raise InputError("has no slides", path=source.path, expected="a PowerPoint presentation (.pptx)")
         roots = {name: package.xml(name) for name in sorted(names, key=_reading_order)}
         paragraphs = {name: _paragraphs(root, options.language) for name, root in roots.items()}
-        return Presentation(package, roots, paragraphs, options.target)
+        return OfficeDocument(package, roots, paragraphs, options.target)
 
 
 def _reading_order(name: str) -> tuple[int, str]:

@@ -23,6 +23,7 @@ from fenster.io.files import STANDARD_INPUT, FileSource
 _MARKS = re.compile(r"\s*(?:>\s?)*(?:(?:[-*+•‣◦·–—]|\(?\d{1,3}[.)]|\(?[a-z]\)|#{1,6}|\[[ xX]\])\s+)*")
 _COLUMNS = re.compile(r"(\s*\t\s*| {3,})")
 _NOT_PROSE = re.compile(r"[|{}]|[;=]$|^\w+://|^\W*$|[=<>]=|\(\)|\t| {3,}")
+_MOST_LINES = 200  # of a paragraph
 _NARROWEST, _WIDEST = 40, 120  # characters of the lines of a paragraph that was wrapped
 
 
@@ -149,7 +150,7 @@ def _is_wrapped(lines: Sequence[str]) -> bool:
     """True for a paragraph that was wrapped: the first word of each line would not have fitted on the line before it,
     some sentence goes over the end of a line, and it is prose."""
     texts = [line.strip() for line in lines]
-    if len(lines) < 2 or ">" in lines[0][: len(lines[0]) - len(texts[0].lstrip("> "))]:
+    if not 2 <= len(lines) <= _MOST_LINES or ">" in lines[0][: len(lines[0]) - len(texts[0].lstrip("> "))]:
         return False
     width = max(len(line.rstrip()) for line in lines)
     if not _NARROWEST <= width <= _WIDEST or any(_NOT_PROSE.search(one) for one in texts):

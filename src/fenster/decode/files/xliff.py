@@ -23,11 +23,19 @@ _V1, _V2 = "{urn:oasis:names:tc:xliff:document:1.2}", "{urn:oasis:names:tc:xliff
 _WORDS = {
     _V1: Vocabulary(
         pairs=frozenset({_V1 + "g", _V1 + "mrk"}),
-        ranges={_V1 + "bpt": Range(_V1 + "ept", "rid", "rid"), _V1 + "bx": Range(_V1 + "ex", "rid", "rid")},
+        kept=frozenset({("mtype", "protected"), ("translate", "no")}),
+        ranges={
+            _V1 + "bpt": Range(_V1 + "ept", ("rid", "id"), ("rid", "id")),
+            _V1 + "bx": Range(_V1 + "ex", ("rid", "id"), ("rid", "id")),
+        },
     ),
     _V2: Vocabulary(
         pairs=frozenset({_V2 + "pc", _V2 + "mrk"}),
-        ranges={_V2 + "sc": Range(_V2 + "ec", "id", "startRef"), _V2 + "sm": Range(_V2 + "em", "id", "startRef")},
+        kept=frozenset({("translate", "no")}),
+        ranges={
+            _V2 + "sc": Range(_V2 + "ec", ("id",), ("startRef",)),
+            _V2 + "sm": Range(_V2 + "em", ("id",), ("startRef",)),
+        },
     ),
 }
 _FINISHED = ("final", "signed-off", "reviewed", "translated")
