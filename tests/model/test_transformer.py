@@ -16,7 +16,7 @@ from fenster.errors import ConfigError
 from fenster.model import Layout, ModelConfig, Transformer, preset
 from fenster.model.attention.alignment import ALIGNMENTS
 from fenster.model.attention.probe import Probe
-from fenster.model.loss import smoothed_loss, token_nll
+from fenster.model.loss import rdrop_loss, smoothed_loss, token_nll
 from fenster.model.transformer import shift_right
 from tests.helpers.transformers import SOURCE, TARGET, VARIANTS, make, some_batch
 
@@ -200,6 +200,28 @@ def test_the_chunked_loss_is_pytorchs(smoothing: float, chunk: int) -> None:
     wanted = torch.autograd.grad(3 * plain, (hidden, weight))
     for a, b in zip(found, wanted, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 100])
+def test_rdrop_is_the_papers_loss_in_half(chunk: int) -> None:
+    torch.manual_seed(1)
+    passes = torch.randn(2, 23, 8, requires_grad=True)
+    weight = torch.randn(31, 8, requires_grad=True)
+    target = torch.randint(0, 31, (23,))
+    real = target != PAD_ID
+    loss = rdrop_loss(passes, weight, target, 0.1, 5.0, chunk=chunk)
+    logits = passes @ weight.t()
+    entropy = [F.cross_entropy(one, target, ignore_index=PAD_ID, label_smoothing=0.1, reduction="sum") for one in logits]
+    log_p = logits.log_softmax(-1)[:, real]
+    apart = [F.kl_div(log_p[a], log_p[1 - a], reduction="sum", log_target=True) for a in (0, 1)]
+    plain = (sum(entropy) + 5.0 * sum(apart) / 2) / 2
+    torch.testing.assert_close(loss.smoothed, plain)
+    found = torch.autograd.grad(3 * loss.smoothed, (passes, weight))
+    wanted = torch.autograd.grad(3 * plain, (passes, weight))
+    for a, b in zip(found, wanted, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-4)
+    alike = rdrop_loss(torch.stack((passes[0], passes[0])), weight, target, 0.1, 5.0)
+    torch.testing.assert_close(tuple(alike), tuple(smoothed_loss(passes[0], weight, target, 0.1)))
 
 
 def test_decoder_inputs_are_shifted_within_each_sequence() -> None:

@@ -74,6 +74,23 @@ def test_computing_the_ffn_again_changes_no_number_in_a_graph(toy: PreparedData,
 
 
 @pytest.mark.gpu
+def test_rdrop_in_a_graph_trains_like_the_plain_model(toy: PreparedData, settings: dict[str, Any]) -> None:
+    settings = {**settings, "optimizer": {"lr": 1e-3, "warmup": 10, "rdrop": 5.0}}
+    plain = losses(toy, settings, "window", 40, "cuda", dropout=0.1, compile="off", graphs="off")
+    fast = losses(toy, settings, "window", 40, "cuda", dropout=0.1, compile="on", graphs="on")
+    assert fast == pytest.approx(plain, rel=0.05)
+    assert fast[-1] < 0.8 * fast[0]
+
+
+def test_rdrop_draws_dropout_twice(toy: PreparedData, settings: dict[str, Any]) -> None:
+    """Without dropout both passes are the same, and so is the loss; with dropout they are not."""
+    rdrop = {**settings, "optimizer": {**settings.get("optimizer", {}), "rdrop": 5.0}}
+    assert losses(toy, rdrop, "window", 3, "cpu") == pytest.approx(losses(toy, settings, "window", 3, "cpu"), rel=1e-5)
+    dropped = [losses(toy, chosen, "window", 3, "cpu", dropout=0.3) for chosen in (rdrop, settings)]
+    assert dropped[0] != pytest.approx(dropped[1], rel=1e-5)
+
+
+@pytest.mark.gpu
 def test_dropout_differs_from_update_to_update_in_a_graph(toy: PreparedData, settings: dict[str, Any]) -> None:
     """And does not depend on what ran before: the same seed and update give the same loss."""
     settings = {**settings, "optimizer": {"lr": 1e-9}}

@@ -36,6 +36,9 @@ class OptimizerConfig(Config):
     """Largest norm of the gradient (of the mean loss per token); null never clips."""
     smoothing: float = Field(default=0.1, ge=0, lt=1)
     """Label smoothing."""
+    rdrop: float = Field(default=0.0, ge=0, le=100)
+    """R-Drop: every batch goes through the model twice, with different dropout, and predictions that differ cost this
+    much (the paper's alpha; 5 there). Twice the time per update; for data that plain training overfits."""
     batches: int = Field(default=1, ge=1)
     """Batches per update, over all processes: the run is the same on one process as on several."""
     bad_updates: int = Field(default=20, ge=1)
@@ -170,7 +173,7 @@ _FREE = ("data", "output", "stop", "checkpoint", "log", "card", "device")
 def binding(config: dict[str, Any]) -> dict[str, Any]:
     """What a run that resumes must agree with. Where the weights of its warm start came from no longer matters, only
     that there were some."""
-    kept = {key: value for key, value in config.items() if key not in _FREE and (key, value) != ("mixture", {})}
+    kept = {key: value for key, value in config.items() if key not in _FREE}
     return kept | {"warm_start": None if kept.get("warm_start") is None else "a model"}
 
 

@@ -118,7 +118,9 @@ class Run:
         if newest is None:
             return None
         state = newest.state
-        changed = differences(binding(state.config), binding(self.config.model_dump(mode="json")))
+        # Keys that are newer than the run have had their defaults.
+        before = TrainConfig.model_validate(state.config).model_dump(mode="json")
+        changed = differences(binding(before), binding(self.config.model_dump(mode="json")))
         if changed:
             raise ConfigError(
                 "this folder holds a run with different settings:\n  " + "\n  ".join(changed),

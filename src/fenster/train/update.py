@@ -20,10 +20,10 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from fenster.errors import FensterError
-from fenster.model.loss import Loss, chunk_loss, smoothed_loss
+from fenster.model.loss import ChunkLoss, Loss, chunk_loss, rdrop_chunk_loss, rdrop_loss, smoothed_loss
 from fenster.model.ops.torch_private import lerp_all_, scaled_step
 from fenster.model.transformer import Transformer
-from fenster.train.config import Switch, TrainConfig
+from fenster.train.config import OptimizerConfig, Switch, TrainConfig
 from fenster.train.distributed import World
 from fenster.train.inputs import Inputs
 
@@ -46,20 +46,30 @@ class MeterReadings(NamedTuple):
 class Objective(nn.Module):
     """The loss of a batch as a module of its own, so that distributed training can wrap it."""
 
-    def __init__(self, model: Transformer, smoothing: float, compiled: bool) -> None:
+    def __init__(self, model: Transformer, settings: OptimizerConfig, compiled: bool) -> None:
         super().__init__()
-        self.model, self.smoothing = model, smoothing
-        self._chunk_loss = torch.compile(chunk_loss, dynamic=True) if compiled else chunk_loss
+        self.model, self._settings = model, settings
+        self._chunk_loss: ChunkLoss = rdrop_chunk_loss if settings.rdrop else chunk_loss
         if compiled:
+            self._chunk_loss = torch.compile(self._chunk_loss, dynamic=True)
             # Layer by layer: one short compilation serves all layers of a kind, at any length.
             for layer in (*model.encoder, *model.decoder):
                 layer.compile(dynamic=True)
 
     def forward(self, inputs: Inputs) -> Loss:
-        hidden = self.model(inputs.source_ids, inputs.target_ids, inputs.source, inputs.target)
-        return smoothed_loss(
-            hidden, self.model.embedding.weight, inputs.target_ids, self.smoothing, loss_of_chunk=self._chunk_loss
+        settings, weight, gold = self._settings, self.model.embedding.weight, inputs.target_ids
+        if not settings.rdrop:
+            return smoothed_loss(
+                self._hidden(inputs), weight, gold, settings.smoothing, loss_of_chunk=self._chunk_loss
+            )
+        passes = torch.stack((self._hidden(inputs), self._hidden(inputs)))  # [2, T, d_model]; dropout differs
+        return rdrop_loss(
+            passes, weight, gold, settings.smoothing, settings.rdrop, loss_of_chunk=self._chunk_loss
         )
+
+    def _hidden(self, inputs: Inputs) -> Tensor:
+        hidden: Tensor = self.model(inputs.source_ids, inputs.target_ids, inputs.source, inputs.target)
+        return hidden
 
 
 class Engine:
@@ -77,7 +87,7 @@ class Engine:
                 "graphs: on needs one process on a GPU, without checkpointing: layers", fix="take graphs: auto"
             )
         self.pad_multiple = max(128, config.batch.tokens // 16) if self._graphs else None
-        objective = Objective(model, settings.smoothing, _switch(config.compile, cuda))
+        objective = Objective(model, settings, _switch(config.compile, cuda))
         self._objective: nn.Module = objective if world.ranks == 1 else DistributedDataParallel(objective)
         self.parameters = dict(model.named_parameters())
         self.optimizer = torch.optim.Adam(
