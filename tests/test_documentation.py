@@ -49,7 +49,8 @@ def commands() -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("document", "command"), commands())
 def test_commands_are_accepted(document: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "names.txt").touch()  # the one file that must exist for options to be sound
+    for name in ("names.txt", "terms.csv"):  # files that must exist for options to be sound
+        (tmp_path / name).touch()
     tokens = [token.replace("…", "x") for token in shlex.split(command)[1:]]
     if tokens == ["--help"]:
         return

@@ -253,11 +253,11 @@ def test_full_segment_decoding_is_not_always_unsure(toy: PreparedData) -> None:
 def test_a_document_has_a_register_once_its_forms_agree(toy: PreparedData, symbols: Tokenizer) -> None:
     steady = translator(loaded(toy, symbols), register="steady", guards=True)
     state = steady._open(0, Document.of("", ["You see."]), (), (), None)
-    for forms, register in (({"informal": 2}, None), ({"formal": 1}, None), ({"informal": 4}, "informal")):
-        state.count_forms(forms)  # type: ignore[arg-type]
-        assert state.register == register
-    state.count_forms({"formal": 6})
-    assert state.register is None, "they do not agree any more"
+    for text, register in (("Siehst du dich?", None), ("Das sehen Sie.", None), ("dir, dich, dein, du", "informal")):
+        state.style.add("You see.", text)
+        assert state.style.steady_register == register
+    state.style.add("You see.", "Das sehen Sie, wenn Sie Ihnen Ihre, wie Sie es sagen, wenn Sie wollen.")
+    assert state.style.steady_register is None, "they do not agree any more"
     assert len(steady.translate(["Are you tired?", "You are very old."]).texts) == 2
 
 

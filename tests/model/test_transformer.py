@@ -211,10 +211,12 @@ def test_rdrop_is_the_papers_loss_in_half(chunk: int) -> None:
     real = target != PAD_ID
     loss = rdrop_loss(passes, weight, target, 0.1, 5.0, chunk=chunk)
     logits = passes @ weight.t()
-    entropy = [F.cross_entropy(one, target, ignore_index=PAD_ID, label_smoothing=0.1, reduction="sum") for one in logits]
+    entropy = [
+        F.cross_entropy(one, target, ignore_index=PAD_ID, label_smoothing=0.1, reduction="sum") for one in logits
+    ]
     log_p = logits.log_softmax(-1)[:, real]
     apart = [F.kl_div(log_p[a], log_p[1 - a], reduction="sum", log_target=True) for a in (0, 1)]
-    plain = (sum(entropy) + 5.0 * sum(apart) / 2) / 2
+    plain = (torch.stack(entropy).sum() + 5.0 * torch.stack(apart).sum() / 2) / 2
     torch.testing.assert_close(loss.smoothed, plain)
     found = torch.autograd.grad(3 * loss.smoothed, (passes, weight))
     wanted = torch.autograd.grad(3 * plain, (passes, weight))

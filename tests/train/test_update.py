@@ -85,7 +85,9 @@ def test_rdrop_in_a_graph_trains_like_the_plain_model(toy: PreparedData, setting
 def test_rdrop_draws_dropout_twice(toy: PreparedData, settings: dict[str, Any]) -> None:
     """Without dropout both passes are the same, and so is the loss; with dropout they are not."""
     rdrop = {**settings, "optimizer": {**settings.get("optimizer", {}), "rdrop": 5.0}}
-    assert losses(toy, rdrop, "window", 3, "cpu") == pytest.approx(losses(toy, settings, "window", 3, "cpu"), rel=1e-5)
+    assert losses(toy, rdrop, "window", 3, "cpu") == pytest.approx(
+        losses(toy, settings, "window", 3, "cpu"), rel=1e-5
+    )
     dropped = [losses(toy, chosen, "window", 3, "cpu", dropout=0.3) for chosen in (rdrop, settings)]
     assert dropped[0] != pytest.approx(dropped[1], rel=1e-5)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -206,6 +207,13 @@ class Tokenizer:
         """Text of some ids; control symbols leave no trace."""
         text: str = self._processor.Decode([int(id) for id in ids])
         return _unescaped(text)
+
+    @cached_property
+    def joins_word(self) -> npt.NDArray[np.bool_]:
+        """[V] True for pieces that continue the word before them: those that begin with a letter, a digit or a
+        byte."""
+        pieces = self.pieces(range(len(self)))
+        return np.array([piece[:1].isalnum() or self._processor.IsByte(id) for id, piece in enumerate(pieces)])
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """The pieces themselves, for people to look at."""

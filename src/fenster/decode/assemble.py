@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from fenster.data.text import SPACES
 from fenster.data.tokenizer import SEP_ID, Ids
 from fenster.decode.attention_maps import cross_attention
+from fenster.decode.document_style import DocumentStyle
 from fenster.decode.guards import UNSURE, Checker
 from fenster.decode.markup import Words, insert_marks
 from fenster.decode.plan import Piece, SegmentPlan
@@ -15,7 +16,8 @@ from fenster.decode.search import Hypothesis
 from fenster.decode.strategies import SentenceResult
 from fenster.decode.strategies.base import without_symbols
 from fenster.language.capitals import capitals
-from fenster.language.protect import Placeholder
+from fenster.language.protect import Placeholder, visible
+from fenster.language.quotes import DocumentQuotes, with_quotes
 from fenster.model.model_folder import LoadedModel
 
 _FEWEST_TOKENS = 5  # of a translation that may be called unsure
@@ -27,7 +29,7 @@ class Assembler:
         self._loaded, self._tokenizer, self._checker = loaded, loaded.tokenizer, checker
 
     def translated(
-        self, plan: SegmentPlan, results: Sequence[SentenceResult], seconds: float, seen: Mapping[str, str]
+        self, plan: SegmentPlan, results: Sequence[SentenceResult], seconds: float, style: DocumentStyle
     ) -> Translated:
         if not results:
             return Translated(plan.source, plan.joined([]), warnings=plan.warnings)
@@ -38,9 +40,10 @@ class Assembler:
         only_best = len(results) > 1 or plan.pieces[0].enclosed
         for hypotheses in [best] if only_best else [[one] for one in results[0].hypotheses]:
             score = sum(one.score for one in hypotheses) / len(hypotheses)
-            texts.setdefault(self._text(plan, hypotheses), score)
+            texts.setdefault(self._text(plan, hypotheses, style.quotes), score)
         (text, score), *others = texts.items()
         ids = [without_symbols(hypothesis).tolist() for hypothesis in best]
+        missed = self._missed_terms(plan, best)
         return Translated(
             plan.source,
             text,
@@ -50,16 +53,28 @@ class Assembler:
             any(result.misaligned for result in results),
             tuple(others),
             seconds,
-            self._warnings(plan, best, text, seen),
+            self._warnings(plan, best, text, style.seen) + ("glossary",) * bool(missed),
+            missed,
         )
 
-    def _text(self, plan: SegmentPlan, hypotheses: Sequence[Hypothesis]) -> str:
+    def _missed_terms(self, plan: SegmentPlan, best: Sequence[Hypothesis]) -> tuple[str, ...]:
+        return tuple(
+            str(term)
+            for piece, hypothesis in zip(plan.pieces, best, strict=True)
+            if piece.terms
+            for term in piece.missing_terms(visible(self._tokenizer.decode_marked(without_symbols(hypothesis))))
+        )
+
+    def _text(self, plan: SegmentPlan, hypotheses: Sequence[Hypothesis], quotes: DocumentQuotes) -> str:
         """The translation of a segment; its protected spans are written out last, so that nothing changes them."""
         pieces = []
         for piece, hypothesis in zip(plan.pieces, hypotheses, strict=True):
             parts = self._tokenizer.decode_marked(without_symbols(hypothesis))
             # Bytes may spell line breaks, which no segment may hold.
             cleaned = [SPACES.sub(" ", part) if isinstance(part, str) else part for part in parts]
+            quotes.learn(piece.text.visible, visible(parts))
+            if pair := quotes.pair_for(piece.text.visible):
+                cleaned = with_quotes(cleaned, pair)
             if piece.is_capitals:
                 cleaned = [capitals(part) if isinstance(part, str) else part for part in cleaned]
             cleaned = piece.text.spaced(cleaned)
@@ -70,7 +85,7 @@ class Assembler:
     def _with_marks(self, piece: Piece, hypothesis: Hypothesis, parts: Sequence[str | Placeholder]) -> str:
         """A translation with inline markup around the words that it belongs to, and its placeholders written out."""
         target = without_symbols(hypothesis)
-        text = "".join(part if isinstance(part, str) else " " for part in parts)
+        text = visible(parts)
         stand_in = next(character for character in map(chr, range(0xE000, 0xF8FF)) if character not in text)
         shown = "".join(part if isinstance(part, str) else stand_in for part in parts)
         source, words = self._words(piece.source, stand_in), self._words(target, stand_in, shown)
@@ -89,7 +104,7 @@ class Assembler:
         return Words.of(text or shown(len(ids)), [len(shown(count + 1)) for count in range(len(ids))])
 
     def _warnings(
-        self, plan: SegmentPlan, best: Sequence[Hypothesis], text: str, seen: Mapping[str, str]
+        self, plan: SegmentPlan, best: Sequence[Hypothesis], text: str, seen: dict[str, str]
     ) -> tuple[str, ...]:
         warnings: dict[str, None] = dict.fromkeys(plan.warnings)
         for piece, hypothesis in zip(plan.pieces, best, strict=True):

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from fenster.config import Config
+from fenster.language.quotes import QuotePolicy
 
 Precision = Literal["tf32", "float32"]
 
@@ -51,6 +52,10 @@ class DecodeConfig(Config):
     numbers: Literal["convert", "keep", "model"] = "convert"
     """Figures with separators, percentages, amounts, dates and times. convert: written as is usual in the target
     language (216,196 is 216.196 in German). keep: as they are. model: left to the model."""
+    quotes: QuotePolicy = "auto"
+    """Double quotation marks, one style per document. Typographic ones become those of the target language. auto:
+    straight ones are what the model makes of the document's first. keep: straight ones stay straight. model: all is
+    left to the model."""
     protection: bool = True
     """Addresses, paths, code, marks that programs fill in, part numbers and the like come out as they went in."""
     protect: tuple[str, ...] = ()
@@ -60,6 +65,10 @@ class DecodeConfig(Config):
     memory: Path | None = None
     """Translations to use again: any corpus (.tmx, .xliff, .csv, .tsv, .jsonl), or lines of source TAB translation. A
     segment that it has is not translated but taken from it, and serves as context."""
+    glossary: Path | None = None
+    """A file of terms whose translation is prescribed (.csv or .tsv: source,target, or source,target,forms with |
+    between forms). Other forms of both are found by rules. A translation without a term is searched again with it;
+    what still lacks one has a warning. Not for full-segment decoding."""
     guards: bool = True
     """Translations that look wrong (figures that differ, loops, lengths far off) are searched again without context,
     with figures protected; what still looks wrong has warnings."""
@@ -83,6 +92,13 @@ class DecodeConfig(Config):
     def _terms_exist(cls, path: Path | None) -> Path | None:
         if path is not None and not path.is_file():
             raise ValueError(f"{path} does not exist; expected a file of terms, one per line")
+        return path
+
+    @field_validator("glossary")
+    @classmethod
+    def _glossary_exists(cls, path: Path | None) -> Path | None:
+        if path is not None and not path.is_file():
+            raise ValueError(f"{path} does not exist; expected a file of terms: source,target")
         return path
 
     @field_validator("memory")

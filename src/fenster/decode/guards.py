@@ -16,6 +16,7 @@ from fenster.decode.search import Hypothesis
 from fenster.decode.strategies.base import without_symbols
 from fenster.language import REGISTERS, Register
 from fenster.language.numbers import NumberConverter
+from fenster.language.protect import visible
 from fenster.language.register import RegisterCounter
 
 PROBLEMS = {
@@ -26,6 +27,7 @@ PROBLEMS = {
     "copy": "left as in the source",
     "duplicate": "the same as the translation of a different sentence before it",
     "register": "addresses people in another register than was asked for",
+    "glossary": "a term of the glossary is missing",
     "unsure": "the model itself finds it unlikely, which is typical of what is made up",
     "coverage": "the model looked at too little of the source: something may be missing or made up",
     "limit": "reached the length limit and may be incomplete",
@@ -68,13 +70,12 @@ class Checker:
         self._attention = attention
 
     def problems(self, piece: Piece, hypothesis: Hypothesis) -> tuple[str, ...]:
-        parts = self._tokenizer.decode_marked(without_symbols(hypothesis))
-        visible = "".join(part if isinstance(part, str) else " " for part in parts)
-        names = problems(piece.text.visible, visible, self._converter)
+        text = visible(self._tokenizer.decode_marked(without_symbols(hypothesis)))
+        names = problems(piece.text.visible, text, self._converter)
         if self._counter is not None and piece.register is not None:
-            wrong = self._counter.counts(piece.text.visible, visible)[other_register(piece.register)]
+            wrong = self._counter.counts(piece.text.visible, text)[other_register(piece.register)]
             names += ("register",) * bool(wrong)
-        here, there = len(_WORD.findall(piece.text.visible)), len(_WORD.findall(visible))
+        here, there = len(_WORD.findall(piece.text.visible)), len(_WORD.findall(text))
         doubtful = there < _RATHER_SHORT * here or hypothesis.logprob < _RATHER_UNLIKELY * len(hypothesis.ids)
         if here >= _FEWEST_WORDS and there and doubtful:
             names += ("coverage",) * (

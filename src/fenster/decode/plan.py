@@ -17,6 +17,7 @@ import numpy as np
 from fenster.data.text import normalise
 from fenster.data.tokenizer import Ids, Tokenizer
 from fenster.decode.config import DecodeConfig
+from fenster.decode.glossary import GlossaryTerm, read_glossary
 from fenster.decode.markup import Enclosed, around_all, tag_marks, within, without_pairs
 from fenster.decode.passthrough import split_passthrough
 from fenster.document import Mark
@@ -42,6 +43,8 @@ class Piece:
     """How it should address people."""
     enclosed: tuple[Enclosed, ...] = ()
     """Inline markup around some of its words, outer pairs first."""
+    terms: tuple[GlossaryTerm, ...] = ()
+    """Of the glossary, those that the text has."""
     figures: tuple[tuple[str, str], ...] = ()
     """Figures that are not placeholders, and how the target language writes them."""
 
@@ -49,6 +52,10 @@ class Piece:
     def is_capitals(self) -> bool:
         """True if the text is in capitals: the model reads small letters, and its translation gets capitals."""
         return is_capitals(self.text.visible)
+
+    def missing_terms(self, translation: str) -> list[GlossaryTerm]:
+        """The terms that a translation lacks."""
+        return [term for term in self.terms if not term.is_in(translation)]
 
     def with_figures(self, translation: str) -> str:
         """A translation in which figures that the model copied are written as in the target language."""
@@ -105,7 +112,9 @@ class Planner:
             patterns=map(re.compile, config.protect),
             terms=_terms(config.do_not_translate),
         )
+        self.glossary = None if config.glossary is None else read_glossary(config.glossary, source, target)
         self.protects = config.protection
+        self.quotes = None if target is None else target.quotes
         self._target = pair[1] if known and pair is not None else None
         self._language = LanguageCheck(*pair) if known and pair is not None and not config.assume_language else None
 
@@ -222,7 +231,8 @@ class Planner:
         written = ((text.source[span.start : span.end], forms[0]) for span, forms, _ in figures)
         differing = tuple((ours, theirs) for ours, theirs in written if ours != theirs)
         hours = [] if self.converter is None else self.converter.with_hour_word(text.values.values())
-        return Piece(text, self.encode(text, register), register, tuple(enclosed), (*differing, *hours))
+        terms = () if self.glossary is None else self.glossary.find(text.visible)
+        return Piece(text, self.encode(text, register), register, tuple(enclosed), terms, (*differing, *hours))
 
     def encode(self, text: ProtectedText, register: Register | None = None) -> Ids:
         """The ids that the model reads."""

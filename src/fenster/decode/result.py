@@ -28,6 +28,8 @@ class Translated:
     """Its share of the search's time."""
     warnings: tuple[str, ...] = ()
     """What looks wrong with it, by the names in `guards.PROBLEMS`."""
+    missed_terms: tuple[str, ...] = ()
+    """Terms of the glossary that it lacks: source → target."""
 
 
 @dataclass(frozen=True)

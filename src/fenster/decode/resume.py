@@ -124,5 +124,6 @@ def _read(journal: Path) -> tuple[list[dict[str, Any]], int]:
 def _translated(record: dict[str, Any]) -> Translated:
     record["ids"] = tuple(record["ids"])
     record["warnings"] = tuple(record["warnings"])
+    record["missed_terms"] = tuple(record["missed_terms"])
     record["alternatives"] = tuple((text, score) for text, score in record["alternatives"])
     return Translated(**record)

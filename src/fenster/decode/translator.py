@@ -19,6 +19,8 @@ from fenster.decode.assemble import Assembler
 from fenster.decode.attention_maps import cross_attention
 from fenster.decode.config import DecodeConfig
 from fenster.decode.document_state import DocumentState
+from fenster.decode.document_style import DocumentStyle
+from fenster.decode.glossary_search import GlossarySearch
 from fenster.decode.guards import Checker
 from fenster.decode.passthrough import split_passthrough
 from fenster.decode.plan import Planner, SegmentPlan
@@ -30,6 +32,8 @@ from fenster.document import Document, Segment
 from fenster.errors import ConfigError, InputError
 from fenster.io.hashing import file_sha256
 from fenster.language import REGISTERS, Register
+from fenster.language.protect import visible
+from fenster.language.quotes import DocumentQuotes
 from fenster.model.attention.alignment import decoding_alignments
 from fenster.model.model_folder import LoadedModel, load_model
 from fenster.model.ops.device import find_device
@@ -55,12 +59,14 @@ class Translator:
         self.model, self.tokenizer = loaded.model, loaded.tokenizer
         _check_windows(loaded, self.config)
         self.strategy = make_strategy(loaded, self.config)
-        self._searcher = Searcher(self.model, self.config, ControlSymbols.of(self.tokenizer))
+        symbols = ControlSymbols.of(self.tokenizer)
+        self._searcher = Searcher(self.model, self.config, symbols, self.tokenizer.joins_word)
         self.planner = Planner(self.tokenizer, loaded.description.languages, self.config)
         attention = partial(cross_attention, loaded)
         checker = Checker(self.tokenizer, self.planner.counter, self.planner.converter, attention)
         self._assembler = Assembler(loaded, checker)
         self._second_try = SecondTry(self._searcher, self.planner, self.tokenizer, self.strategy, checker)
+        self._glossary_search = GlossarySearch(self._searcher, self.planner, self.tokenizer)
         self.memory = read_memory(self.config.memory)
         if self.config.register not in ("auto", "steady"):
             self._check_register(self.config.register)
@@ -76,7 +82,7 @@ class Translator:
 
     def settings(self) -> dict[str, Any]:
         """All settings that translations depend on, files by their content."""
-        files = {"do_not_translate": self.config.do_not_translate, "memory": self.config.memory}
+        files = {name: getattr(self.config, name) for name in ("do_not_translate", "memory", "glossary")}
         hashes = {name: None if path is None else file_sha256(path) for name, path in files.items()}
         return self.config.model_dump() | hashes
 
@@ -180,10 +186,8 @@ class Translator:
                     state.take(hypotheses, seconds)
             for state in open_documents:
                 for plan, pieces, seconds in state.leave():
-                    translated = self._assembler.translated(plan, pieces, seconds, state.seen)
-                    state.seen.setdefault(translated.text, translated.source)
-                    if self.planner.counter is not None:
-                        state.count_forms(self.planner.counter.counts(translated.source, translated.text))
+                    translated = self._assembler.translated(plan, pieces, seconds, state.style)
+                    state.style.add(translated.source, translated.text)
                     yield SegmentEvent(state.number, translated)
             open_documents = deque(state for state in open_documents if not state.finished)
             if exhausted and not open_documents:
@@ -195,17 +199,13 @@ class Translator:
         return part.is_copied and not set(part.whole) <= self.tokenizer.characters
 
     def _search(self, requests: Sequence[SearchRequest], owners: Sequence[DocumentState]) -> list[list[Hypothesis]]:
-        """The hypotheses of each request; those of results that look wrong come from a second try."""
+        """The hypotheses of each request; those of results that look wrong, or lack a term of the glossary, come from
+        a second try."""
         results = self._searcher.search(requests)
-        if not self.config.guards:
-            return results
         pieces = [state.piece(request) for state, request in zip(owners, requests, strict=True)]
-        if self.config.register == "steady":
-            pieces = [
-                replace(piece, register=state.register) if piece is not None and piece.register is None else piece
-                for state, piece in zip(owners, pieces, strict=True)
-            ]
-        return self._second_try.improved(requests, pieces, results)
+        if self.config.guards:
+            results = self._second_try.improved(requests, pieces, results)
+        return self._glossary_search.improved(requests, pieces, results) if self.config.glossary else results
 
     def _open(
         self, number: int, document: Document, done: Sequence[Translated], history: Pairs, gold: Document | None
@@ -236,7 +236,18 @@ class Translator:
             None if gold is None else self._gold(gold, plans),
             remembered,
         )
-        return DocumentState(number, document.id, plans, done, self.strategy.begin(source))
+        return DocumentState(number, plans, len(done), self.strategy.begin(source), self._style(plans, done, known))
+
+    def _style(self, plans: Sequence[SegmentPlan], done: Sequence[Translated], known: Sequence[Ids]) -> DocumentStyle:
+        """The style of a document whose first translations, `done`, have the ids `known`."""
+        quotes = DocumentQuotes(self.planner.quotes, self.config.quotes if self.config.protection else "model")
+        style = DocumentStyle(self.planner.counter, quotes, self.config.register == "steady")
+        for one in done:
+            style.add(one.source, one.text)
+        pieces = (piece for plan in plans for piece in plan.pieces)
+        for piece, ids in zip(pieces, known, strict=False):
+            quotes.learn(piece.text.visible, visible(self.tokenizer.decode_marked(ids)))
+        return style
 
     def _register(self, segment: Segment) -> Register | None:
         """The register that a segment asks for, or the settings do."""

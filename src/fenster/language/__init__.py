@@ -66,6 +66,17 @@ class AddressForms(Config):
     """As a source language: words whose translation looks like a form of address at the start of a sentence."""
 
 
+class Inflection(Config):
+    """How words change, for terms of a glossary; rules may make forms that do not exist."""
+
+    endings: tuple[str, ...] = ()
+    """What may follow a word."""
+    swaps: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """What may replace the end of a word: study, studies."""
+    vowels: dict[str, str] = Field(default_factory=dict)
+    """What the last vowel of a word may become: Haus, Häuser."""
+
+
 class Language(Config):
     name: str
     locale: str
@@ -76,8 +87,11 @@ class Language(Config):
     """Words that belong to what follows them: a line does not end with one."""
     capital_words: tuple[str, ...] = ()
     """Words that are always written with a capital: I."""
+    quotes: tuple[str, str]
+    """Opening and closing quotation marks."""
     numbers: NumberStyle
     address: AddressForms | None = None
+    inflection: Inflection = Inflection()
 
 
 @cache

@@ -48,6 +48,11 @@ class ProtectedSpan(NamedTuple):
         return self._replace(span=Span(self.span.start + by, self.span.end + by, self.span.kind))
 
 
+def visible(parts: Iterable[str | Placeholder]) -> str:
+    """Text in which a space stands for each placeholder."""
+    return "".join(part if isinstance(part, str) else " " for part in parts)
+
+
 @dataclass(frozen=True)
 class ProtectedText:
     """A sentence whose spans are placeholders, and what each of them stands for in the translation."""
@@ -110,7 +115,7 @@ class ProtectedText:
     @property
     def visible(self) -> str:
         """What the model sees of the text."""
-        return "".join(part if isinstance(part, str) else " " for part in self.parts)
+        return visible(self.parts)
 
 
 class Protector:

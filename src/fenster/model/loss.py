@@ -77,7 +77,8 @@ def smoothed_loss(
     chunk: int | None = None,
     loss_of_chunk: ChunkLoss = chunk_loss,
 ) -> Loss:
-    """Loss of predicting `target` [T] from `hidden` [T, d] (or [2, T, d], if `loss_of_chunk` takes two) with the output matrix `weight` [V, d].
+    """Loss of predicting `target` [T] from `hidden` [T, d] with the output matrix `weight` [V, d]; from [2, T, d] if
+    `loss_of_chunk` takes two passes.
 
     (1 - smoothing) * nll + smoothing * mean over the vocabulary, as fairseq and PyTorch define it. `chunk` is the
     tokens taken at a time; `loss_of_chunk` may be `chunk_loss` compiled.

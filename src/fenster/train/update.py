@@ -63,9 +63,7 @@ class Objective(nn.Module):
                 self._hidden(inputs), weight, gold, settings.smoothing, loss_of_chunk=self._chunk_loss
             )
         passes = torch.stack((self._hidden(inputs), self._hidden(inputs)))  # [2, T, d_model]; dropout differs
-        return rdrop_loss(
-            passes, weight, gold, settings.smoothing, settings.rdrop, loss_of_chunk=self._chunk_loss
-        )
+        return rdrop_loss(passes, weight, gold, settings.smoothing, settings.rdrop, loss_of_chunk=self._chunk_loss)
 
     def _hidden(self, inputs: Inputs) -> Tensor:
         hidden: Tensor = self.model(inputs.source_ids, inputs.target_ids, inputs.source, inputs.target)

@@ -18,7 +18,7 @@ from fenster.io.files import STANDARD_INPUT, FileSource, bare_suffix
 from fenster.language import REGISTERS
 
 SUFFIX = ".jsonl"
-_OURS = ("line", "target", "score", "capped", "seconds", "warnings", "alternatives")  # what we write
+_OURS = ("line", "target", "score", "capped", "seconds", "warnings", "missed_terms", "alternatives")  # what we write
 _REGISTERS = ("", "auto", *REGISTERS)
 
 
@@ -44,6 +44,8 @@ class JsonlDocument(ParsedFile):
             "seconds": round(segment.seconds, 4),
             "warnings": list(segment.warnings),
         }
+        if segment.missed_terms:
+            record["missed_terms"] = list(segment.missed_terms)
         if self.options.nbest > 1:
             others = segment.alternatives[: self.options.nbest - 1]
             record["alternatives"] = [{"target": text, "score": score} for text, score in others]

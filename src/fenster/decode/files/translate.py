@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -31,6 +32,8 @@ class FileSummary:
 
     warnings: dict[str, list[int]] = field(default_factory=dict)
     """By problem, the lines of the segments that have it."""
+    missed_terms: Counter[str] = field(default_factory=Counter)
+    """Terms of the glossary that are missing, and how often."""
     output: Path | None = None
     """Where it was written."""
     pairs: list[Pair] = field(default_factory=list, repr=False)
@@ -165,6 +168,7 @@ def _summarised(file: ParsedFile, segments: Iterator[Translated], summary: FileS
     for segment, translated in zip(file.segments, segments, strict=True):
         for warning in translated.warnings:
             summary.warnings.setdefault(warning, []).append(segment.line)
+        summary.missed_terms.update(translated.missed_terms)
         summary.pairs.append(
             Pair(segment.line, plain(translated.source), plain(translated.text), translated.warnings)
         )
@@ -205,8 +209,14 @@ def report_summary(summary: FileSummary) -> None:
     for problem, explanation in PROBLEMS.items():
         if lines := summary.warnings.get(problem):
             report(f"{len(lines)} segment(s) to check, {explanation}: line(s) {listed(dict.fromkeys(lines))}")
+    if summary.missed_terms:
+        report("terms of the glossary that are missing: " + ", ".join(map(_counted, summary.missed_terms.items())))
     if summary.misaligned:
         report(f"{summary.misaligned} block(s) produced a different number of sentences than the source")
+
+
+def _counted(term: tuple[str, int]) -> str:
+    return term[0] if term[1] == 1 else f"{term[0]} ({term[1]} times)"
 
 
 def listed(lines: Iterable[int]) -> str:

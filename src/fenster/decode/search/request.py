@@ -26,6 +26,8 @@ class SearchRequest:
     """Begin both sides with `<bod>`."""
     banned: Sequence[int] = ()
     """Ids that may not come."""
+    terms: Sequence[Sequence[tuple[int, ...]]] = ()
+    """The forms of each term that must come, of a single sentence."""
     number: int = 0
     """Of the first sentence to come, among those of its document that are translated."""
     source_offset: int = 0

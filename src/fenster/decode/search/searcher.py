@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
 from fenster.decode.config import DecodeConfig
 from fenster.decode.search.beam import begin, run_steps
@@ -13,17 +16,27 @@ from fenster.decode.search.cuda_graph import StepGraphs, graphs_pay_off
 from fenster.decode.search.hypotheses import Hypothesis, HypothesisLog
 from fenster.decode.search.memory import most_at_once
 from fenster.decode.search.request import SearchInputs, SearchRequest
+from fenster.decode.search.terms import TermSearch
 from fenster.errors import FensterError
 from fenster.model.ops.device import out_of_memory
 from fenster.model.ops.precision import matmul_precision
-from fenster.model.transformer import Transformer
+from fenster.model.transformer import DecoderState, Transformer
 
 
 class Searcher:
     """A model and the settings of its searches."""
 
-    def __init__(self, model: Transformer, config: DecodeConfig, symbols: ControlSymbols | None = None) -> None:
+    def __init__(
+        self,
+        model: Transformer,
+        config: DecodeConfig,
+        symbols: ControlSymbols | None = None,
+        joins_word: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """`joins_word` [V] is True for pieces that continue the word before them; only searches for terms need
+        it."""
         self.model, self.config, self.symbols = model, config, symbols or ControlSymbols()
+        self._joins_word = joins_word
         self._most_at_once: int | None = None
         """Requests that fit into memory together, if more did not."""
         self._graphs: StepGraphs | None = None
@@ -60,15 +73,26 @@ class Searcher:
             waiting += [batch[half:], batch[:half]]
         return results
 
-    def _search(self, requests: Sequence[SearchRequest]) -> list[list[Hypothesis]]:
+    def search_terms(self, readings: Sequence[SearchRequest]) -> list[Hypothesis]:
+        """Hypotheses of a single sentence that have all terms, best first; none if no form of a term can come. The
+        requests differ only in how they read the source."""
+        assert self._joins_word is not None
+        search = TermSearch(self.model, readings[0], self.symbols, self._joins_word)
+        with torch.inference_mode(), matmul_precision(self.config.precision, self.model.device):
+            hidden, decoder = self._prefilled(readings)
+            return search.run(hidden, decoder, self.config.beam, self.config.normalisation)
+
+    def _prefilled(self, requests: Sequence[SearchRequest]) -> tuple[Tensor, DecoderState]:
         model, config = self.model, self.config
         inputs = SearchInputs.of(requests, model.device)
         alignment = None if config.alignment is None else model.alignment(config.alignment)
+        memory = model.encode(inputs.source_ids, inputs.source)
+        return model.prefill(inputs.prefix_ids, inputs.target, memory, inputs.source, alignment, config.focus)
+
+    def _search(self, requests: Sequence[SearchRequest]) -> list[list[Hypothesis]]:
+        model, config = self.model, self.config
         with torch.inference_mode(), matmul_precision(config.precision, model.device):
-            memory = model.encode(inputs.source_ids, inputs.source)
-            hidden, decoder = model.prefill(
-                inputs.prefix_ids, inputs.target, memory, inputs.source, alignment, config.focus
-            )
+            hidden, decoder = self._prefilled(requests)
             limits = [request.constraints for request in requests]
             sources = [request.to_come for request in requests]
             constraints = ConstraintTensors.of(
