@@ -4,12 +4,16 @@
 alone and with the word before it, and what the marks enclose in the translation is compared with the name. exact: the
 name, or with the word before it if that was marked too; overlapping: the name and more, or part of it; lost:
 something else.
+
+And 80 sentences of spans.tsv, written for this, in which other words are marked and their translations are known (as
+regular expressions). exact: the marks enclose just such a translation, an article aside.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from pathlib import Path
 
 from script import DATA, parser, write
 
@@ -42,6 +46,34 @@ def marked(text: str, start: int, end: int) -> Segment:
     return Segment(whole, marks=(Mark(start, start + 3, 1, True), Mark(end + 3, end + 7, 1, False)))
 
 
+def known_spans(translator: Translator) -> dict[str, int]:
+    """How the marks of spans.tsv fare."""
+    lines = Path(__file__).with_name("spans.tsv").read_text(encoding="utf-8").splitlines()
+    given = [tuple(line.split("\t")) for line in lines]
+    documents = []
+    for text, _ in given:
+        start, end = text.index("["), text.index("]") - 1
+        documents.append(Document("", (marked(text.replace("[", "").replace("]", ""), start, end),)))
+    counts: Counter[str] = Counter()
+    for (text, wanted), translation in zip(given, translator.translate_all(documents), strict=True):
+        (output,) = translation.texts
+        inside = re.search(r"<b>(.*?)</b>", output)
+        assert inside is not None and output.count("<b>") == output.count("</b>") == 1, output
+        enclosed = re.sub(
+            r"^(?:der|die|das|den|dem|des|ein|eine[nmrs]?|mein|meine[nmrs]?|ihre?[nmrs]?) ", "", inside[1], flags=re.I
+        )
+        kind = "exact" if re.fullmatch(wanted, enclosed.strip(".,;:!? "), re.I) else "overlapping"
+        if kind != "exact":
+            known = re.search(wanted, re.sub(r"</?b>", "", output), re.I)
+            if known is None:
+                kind = "translated otherwise"
+            elif not set(re.findall(r"\w+", known[0].lower())) & set(re.findall(r"\w+", inside[1].lower())):
+                kind = "lost"
+            print(f"{kind}: {text} -> {output}", flush=True)
+        counts[kind] += 1
+    return dict(counts)
+
+
 def main() -> None:
     options_parser = parser(__doc__)
     options = options_parser.parse_args()
@@ -69,6 +101,8 @@ def main() -> None:
                 counts["overlapping" if name in inside.group(1) else "lost"] += 1
         result[kind] = dict(counts)
         print(f"{kind}: {', '.join(f'{key} {count}' for key, count in counts.most_common())}", flush=True)
+    result["other words"] = known_spans(translator)
+    print(f"other words: {result['other words']}", flush=True)
     write(result, options.output)
 
 

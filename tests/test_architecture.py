@@ -21,6 +21,7 @@ LAYERS: list[set[str]] = [
     {"model"},
     {"train", "decode"},
     {"evaluate"},
+    {"adapt"},
     {"fenster"},  # the public face: load, sentences, Document
     {"cli"},
     {"bench", "__main__"},

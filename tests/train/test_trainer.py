@@ -447,7 +447,40 @@ def test_a_run_may_begin_with_another_model(
     last = make(settings, model=model, warm_start=settings["output"] / "model", output=tmp_path / "third")
     train(last)
     told_twice = load_model(tmp_path / "third" / "model").description.training["warm_start"]["trained_on"]
-    assert told_twice == 2 * initial["trained_on"], "the first model's data is in the third one's weights"
+    assert told_twice == initial["trained_on"], "the first model's data is in the third one's weights"
+
+
+@pytest.mark.parametrize(("choose", "update"), [("best", 4), ("last", 12)])
+def test_which_weights_a_run_leaves(
+    settings: dict[str, Any], choose: str, update: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every validation is worse than the one before."""
+    worse = iter(Validation(float(number), 1.0, 1, 1) for number in range(5, 100))
+    monkeypatch.setattr("fenster.train.validation.Validator.run", lambda *_: next(worse))
+    train(make(settings, valid={"every": 4, "choose": choose}))
+    assert load_model(settings["output"] / "model").description.training["update"] == update
+
+
+def test_an_anchor_holds_and_survives_a_pause(settings: dict[str, Any], tmp_path: Path) -> None:
+    """Weights are pulled towards those of the warm start, also after the run has resumed."""
+    start = train(make(settings, output=tmp_path / "first")).folder / "model"
+    own = load_model(start).model.state_dict()
+
+    def moved(folder: Path) -> float:
+        now = load_model(folder / "model").model.state_dict()
+        return sum(float((now[name] - own[name]).square().sum()) for name in own)
+
+    usual: dict[str, Any] = {"warm_start": start, "valid": {"every": 12}}
+    held = usual | {"optimizer": {"warmup": 10, "lr": 2e-3, "anchor": 100}}
+    free = train(make(settings, **usual, output=tmp_path / "free")).folder
+    straight = train(make(settings, **held, output=tmp_path / "straight")).folder
+    assert moved(straight) < 0.8 * moved(free)
+    train(make(settings, **held, stop={"updates": 6, "patience": None}))
+    train(make(settings, **held))
+    again, once = (load_model(folder / "model").model.state_dict() for folder in (settings["output"], straight))
+    assert all(torch.equal(again[name], once[name]) for name in once)
+    with pytest.raises(ConfigError, match="anchor pulls towards the weights of warm_start"):
+        make(settings, optimizer=held["optimizer"])
 
 
 def test_a_model_that_does_not_fit_is_refused(settings: dict[str, Any], tmp_path: Path) -> None:

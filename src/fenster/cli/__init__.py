@@ -22,6 +22,7 @@ from rich.markup import escape
 
 from fenster import __version__
 from fenster.cli import (
+    adapt,
     attention,
     configs,
     contrapro,
@@ -57,6 +58,7 @@ app.command(configs.configs)
 app.command(prepare.prepare)
 app.command(train.train)
 app.command(runs.runs)
+app.command(adapt.adapt)
 app.command(export.export)
 app.command(score.score)
 app.command(evaluate.evaluate)

@@ -39,6 +39,9 @@ class OptimizerConfig(Config):
     rdrop: float = Field(default=0.0, ge=0, le=100)
     """R-Drop: every batch goes through the model twice, with different dropout, and predictions that differ cost this
     much (the paper's alpha; 5 there). Twice the time per update; for data that plain training overfits."""
+    anchor: float = Field(default=0.0, ge=0, le=1000)
+    """Fine-tuning: after every update weights are pulled back towards those of the warm start, by this times the
+    learning rate of the way."""
     batches: int = Field(default=1, ge=1)
     """Batches per update, over all processes: the run is the same on one process as on several."""
     bad_updates: int = Field(default=20, ge=1)
@@ -63,13 +66,16 @@ class StopConfig(Config):
 
 
 class ValidConfig(Config):
-    """Perplexity on held-out documents, which chooses the best model."""
+    """Perplexity on held-out documents."""
 
     split: str = "valid"
     every: int = Field(default=1000, ge=1)
     """Updates between validations."""
     tokens: int = Field(default=8000, ge=1)
     """Token budget of a validation batch."""
+    choose: Literal["best", "last"] = "best"
+    """The weights that `model/` holds: those of the best perplexity so far, or of the last validation. R-Drop makes
+    predictions less sharp, so that perplexity rises where translations get better."""
 
 
 class AverageConfig(Config):
@@ -155,6 +161,12 @@ class TrainConfig(Config):
                 f"optimizer.cooldown: {self.optimizer.cooldown} counts back from stop.updates, which is "
                 f"{self.stop.updates}; it must be a number no smaller than the cool-down"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _anchored(self) -> TrainConfig:
+        if self.optimizer.anchor and self.warm_start is None:
+            raise ValueError("optimizer.anchor pulls towards the weights of warm_start: name a model there")
         return self
 
     @property

@@ -68,9 +68,11 @@ class ModelSelection:
             return validator.run(self._engine.model, self._engine.autocast)
 
     def keep(self, progress: Progress, result: Validation, better: bool) -> None:
-        """After a validation: the model folder if this is the best, a snapshot if an average will be made."""
+        """After a validation: the model folder if these weights are chosen, a snapshot if an average will be made."""
         weights = self.validated_weights()
-        if better and not self._has_better(result):
+        if self._takes_last:
+            self._save(weights, progress.update, result, "last validation")
+        elif better and not self._has_better(result):
             self._save(weights, progress.update, result, "best validation perplexity")
         last = self._config.average.last
         if last is not None:
@@ -78,6 +80,10 @@ class ModelSelection:
                 write_tensors(temporary, weights)
             for old in sorted(self._folder.snapshots.glob("update-*.safetensors"))[:-last]:
                 old.unlink()
+
+    @property
+    def _takes_last(self) -> bool:
+        return self._config.valid.choose == "last"
 
     def _has_better(self, result: Validation) -> bool:
         """True if this run saved a better model before it had to resume from an earlier update: it is kept."""
@@ -115,7 +121,7 @@ class ModelSelection:
     def _consider(
         self, progress: Progress, result: Validation, weights: Weights, text: str, logger: RunLogger
     ) -> Progress:
-        better = result.better_than(progress.best) and not self._has_better(result)
+        better = self._takes_last or (result.better_than(progress.best) and not self._has_better(result))
         logger.say(f"{text}: valid perplexity {result.perplexity:.4f}" + (", taken" if better else ", not taken"))
         logger.write(result.entry(progress.update, best=better, waiting=progress.waiting, weights=text))
         if not better:

@@ -83,12 +83,12 @@ class Run:
         model = Transformer(config.model, manifest.vocab_size, manifest.train_ratio.macro).to(world.device)
         self._warm_start: WarmStart | None = None
         self._warm_start_text = ""
+        if config.warm_start is not None and (resume is None or config.optimizer.anchor):
+            self._warm_start, self._warm_start_text = start_from(model, config, self.data)
         if resume is not None:
-            self._warm_start = resume.state.warm_start
+            self._warm_start, self._warm_start_text = resume.state.warm_start, ""
             # The record keeps what the run really began with, whatever is given now.
             self.config = config = config.model_copy(update={"warm_start": resume.state.warm_started_from})
-        elif config.warm_start is not None:
-            self._warm_start, self._warm_start_text = start_from(model, config, self.data)
         model.train()
         self.engine = Engine(model, config, world)
         weights = mixture_weights(manifest.corpora, config.mixture)

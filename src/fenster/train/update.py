@@ -72,6 +72,7 @@ class Objective(nn.Module):
 
 class Engine:
     def __init__(self, model: Transformer, config: TrainConfig, world: World) -> None:
+        """`model` has the weights that training starts from, which an anchor pulls towards."""
         self.model, self.world, self._config = model, world, config
         model.checkpointing = config.checkpointing
         settings = config.optimizer
@@ -92,6 +93,7 @@ class Engine:
             self.parameters.values(), lr=settings.lr, betas=settings.betas, eps=settings.epsilon, fused=True
         )
         self.ema = {n: p.detach().clone() for n, p in self.parameters.items()} if config.average.ema else None
+        self._anchor = [p.detach().clone() for p in self.parameters.values()] if settings.anchor else None
         self._sums = torch.zeros(2, device=world.device, dtype=torch.float64)  # of the update under way
         self.meter = torch.zeros(len(MeterReadings._fields) + 1, device=world.device, dtype=torch.float64)
         self._stream = torch.cuda.Stream(world.device) if self._graphs else None  # type: ignore[no-untyped-call]
@@ -201,6 +203,9 @@ class Engine:
         for group in self.optimizer.param_groups:
             group["lr"] = self.lr(number)
         scaled_step(self.optimizer, scale, (~good).float())
+        if self._anchor is not None:
+            share = min(1.0, self.lr(number) * settings.anchor)
+            lerp_all_([p.detach() for p in self.parameters.values()], self._anchor, share)
         self.optimizer.zero_grad(set_to_none=not self._graphs)  # graphs accumulate gradients in place
         if self.ema is not None:
             decay = self._config.average.ema

@@ -75,7 +75,8 @@ def _trained_on(training: dict[str, Any]) -> list[str]:
         records = [InputRecord.model_validate(record) for record in training["data"]["inputs"]]
         own = [path for record in records if record.split == "train" for path in record.paths]
         before = training.get("warm_start")
-        return own + (WarmStart.model_validate(before).trained_on if before else [])
+        earlier = WarmStart.model_validate(before).trained_on if before else []
+        return list(dict.fromkeys([*own, *earlier]))
     except (KeyError, TypeError, ValueError):
         return ["not known"]
 
