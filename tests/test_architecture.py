@@ -21,7 +21,7 @@ LAYERS: list[set[str]] = [
     {"model"},
     {"train", "decode"},
     {"evaluate"},
-    {"adapt"},
+    {"adapt", "serve"},
     {"fenster"},  # the public face: load, sentences, Document
     {"cli"},
     {"bench", "__main__"},

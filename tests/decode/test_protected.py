@@ -252,7 +252,7 @@ def test_full_segment_decoding_is_not_always_unsure(toy: PreparedData) -> None:
 
 def test_a_document_has_a_register_once_its_forms_agree(toy: PreparedData, symbols: Tokenizer) -> None:
     steady = translator(loaded(toy, symbols), register="steady", guards=True)
-    state = steady._open(0, Document.of("", ["You see."]), (), (), None)
+    state = steady.open(0, Document.of("", ["You see."]))
     for text, register in (("Siehst du dich?", None), ("Das sehen Sie.", None), ("dir, dich, dein, du", "informal")):
         state.style.add("You see.", text)
         assert state.style.steady_register == register

@@ -36,6 +36,7 @@ from fenster.cli import (
     report,
     runs,
     score,
+    serve,
     train,
     translate,
 )
@@ -60,6 +61,7 @@ app.command(train.train)
 app.command(runs.runs)
 app.command(adapt.adapt)
 app.command(export.export)
+app.command(serve.serve)
 app.command(score.score)
 app.command(evaluate.evaluate)
 app.command(contrapro.contrapro)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -24,6 +22,7 @@ from fenster.decode.glossary_search import GlossarySearch
 from fenster.decode.guards import Checker
 from fenster.decode.passthrough import split_passthrough
 from fenster.decode.plan import Planner, SegmentPlan
+from fenster.decode.pool import DocumentPool, SegmentEvent
 from fenster.decode.result import Translated, Translation
 from fenster.decode.search import ControlSymbols, Hypothesis, Searcher, SearchRequest
 from fenster.decode.second_try import SecondTry
@@ -41,14 +40,6 @@ from fenster.model.quantize import quantized
 
 Pairs = Sequence[tuple[str, str]]
 Given = Document | Sequence[str | Segment] | str
-
-
-@dataclass(frozen=True)
-class SegmentEvent:
-    """A segment that is ready: the document's number among those being translated, and its translation."""
-
-    document: int
-    translated: Translated
 
 
 class Translator:
@@ -159,39 +150,22 @@ class Translator:
         if history or gold is not None:
             self.strategy.require_history()
         waiting = enumerate(documents)
-        open_documents: deque[DocumentState] = deque()
+        pool = self.pool()
         exhausted = False
-        while True:
-            requests: list[SearchRequest] = []
-            owners: list[DocumentState] = []  # of each request
-            for state in open_documents:
-                ready = state.requests(self.config.batch_size - len(requests))
-                requests += ready
-                owners += [state] * len(ready)
-            while len(requests) < self.config.batch_size and not exhausted:
+        while not exhausted or len(pool):
+            pool.gather()
+            while pool.has_room and not exhausted:
                 number, given = next(waiting, (-1, None))
                 if given is None:
                     exhausted = True
                     break
-                state = self._open(number, as_document(given), (done or {}).get(number, ()), history, gold)
-                open_documents.append(state)
-                ready = state.requests(self.config.batch_size - len(requests))
-                requests += ready
-                owners += [state] * len(ready)
-            if requests:
-                began = time.perf_counter()
-                results = self._search(requests, owners)
-                seconds = (time.perf_counter() - began) / len(requests)
-                for state, hypotheses in zip(owners, results, strict=True):
-                    state.take(hypotheses, seconds)
-            for state in open_documents:
-                for plan, pieces, seconds in state.leave():
-                    translated = self._assembler.translated(plan, pieces, seconds, state.style)
-                    state.style.add(translated.source, translated.text)
-                    yield SegmentEvent(state.number, translated)
-            open_documents = deque(state for state in open_documents if not state.finished)
-            if exhausted and not open_documents:
-                return
+                known = (done or {}).get(number, ())
+                pool.add(self.open(number, as_document(given), known, history=history, gold=gold))
+            yield from pool.step()
+
+    def pool(self) -> DocumentPool:
+        """For documents that come and go: `open` them, and add them to it."""
+        return DocumentPool(self._search, self._assembler, self.config.batch_size)
 
     def is_unreadable(self, text: str) -> bool:
         """True if a segment is copied because the model does not know its characters, not because it has no words."""
@@ -207,9 +181,16 @@ class Translator:
             results = self._second_try.improved(requests, pieces, results)
         return self._glossary_search.improved(requests, pieces, results) if self.config.glossary else results
 
-    def _open(
-        self, number: int, document: Document, done: Sequence[Translated], history: Pairs, gold: Document | None
+    def open(
+        self,
+        number: int,
+        document: Document,
+        done: Sequence[Translated] = (),
+        *,
+        history: Pairs = (),
+        gold: Document | None = None,
     ) -> DocumentState:
+        """A document that is ready for a pool, under a number of the caller's choice."""
         plans: list[SegmentPlan] = []
         remembered: dict[int, list[tuple[Ids, Ids]]] = {}
         pieces = 0

@@ -14,6 +14,7 @@ _FEWEST_WORDS = 3  # less text says too little
 # Of 22,328 English development sentences one is taken for German; 73 % (chat) to 98 % (parliament) of the German ones
 # are recognised.
 _SURE = 0.99
+_LIKELY = 0.9
 
 
 class LanguageCheck:
@@ -36,6 +37,15 @@ class LanguageCheck:
         else:
             code, sure = _identifier(()).classify(text)
         return str(code) if code != source and sure > _SURE else None
+
+
+def detect_language(text: str, expected: tuple[str, ...]) -> tuple[str, float]:
+    """(the code of the language that a text is in, how sure that is); one of those expected unless another is quite
+    likely, since a few words could be of any."""
+    code, sure = _identifier(()).classify(text)
+    if sure < _LIKELY and code not in expected:
+        code, sure = _identifier(expected).classify(text)
+    return str(code), float(sure)
 
 
 def _common(language: Language) -> frozenset[str]:

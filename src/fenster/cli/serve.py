@@ -1,0 +1,122 @@
+"""`fenster serve`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from fenster.cli.options import Flag, ModelOption
+from fenster.errors import ConfigError
+
+
+def serve(
+    *,
+    model: ModelOption = ModelOption(),
+    host: str = "127.0.0.1",
+    port: int = 8990,
+    beam: int = 4,
+    batch_size: int = 32,
+    device: str = "auto",
+    glossary: Path | None = None,
+    keys: Path | None = None,
+    new_key: Flag = False,
+    requests_per_minute: int | None = None,
+    most_waiting: int = 256,
+    most_characters: int = 200_000,
+    most_bytes: int = 50_000_000,
+    deadline: float = 600.0,
+    origins: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = (),
+) -> None:
+    """Translate over HTTP, for LibreTranslate's clients and others.
+
+    `/translate`, `/languages`, `/detect`, `/translate_file`, `/health` and `/frontend/settings` are LibreTranslate's;
+    `/v1/documents` is ours. `/docs` describes all of them, `/metrics` is for Prometheus. Requests in flight share
+    batches. SIGTERM finishes what was accepted.
+
+    Examples:
+
+    ```
+    fenster serve
+    fenster serve --port 8080 --keys keys.txt --requests-per-minute 60
+    fenster serve --new-key >> keys.txt
+    ```
+
+    Parameters
+    ----------
+    host
+        The address to listen on; 0.0.0.0 for all, behind a reverse proxy.
+    port
+        0 takes any that is free.
+    beam
+        Hypotheses kept.
+    batch_size
+        Searches at once.
+    device
+        cpu, cuda or auto.
+    glossary
+        Terms whose translation is prescribed, for all requests.
+    keys
+        A file of hashed API keys; without one anybody who reaches the service may use it.
+    new_key
+        Make an API key: prints its hash, for the file of keys, and the key itself on standard error.
+    requests_per_minute
+        Per key, or per address without keys.
+    most_waiting
+        Requests that may wait for their turn; further ones get 429.
+    most_characters
+        Of the text of one request; more gets 413.
+    most_bytes
+        Of one request's body; more gets 413.
+    deadline
+        Seconds that a request may take; then it gets 504.
+    origins
+        Web pages of these origins may use the service (CORS).
+    """
+    import sys
+
+    from fenster.config import check
+    from fenster.serve.access import hashed
+    from fenster.serve.access import new_key as make_key
+    from fenster.serve.config import ServeConfig
+
+    if new_key:
+        key = make_key()
+        print(f"the key, which is not stored anywhere: {key}", file=sys.stderr)
+        print(hashed(key))
+        return
+    config = check(
+        {
+            "host": host,
+            "port": port,
+            "keys": keys,
+            "requests_per_minute": requests_per_minute,
+            "most_waiting": most_waiting,
+            "most_characters": most_characters,
+            "most_bytes": most_bytes,
+            "deadline": deadline,
+            "origins": origins,
+        },
+        ServeConfig,
+    )
+    try:
+        import uvicorn
+
+        from fenster.serve.app import create_app
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"{error.name} is not installed", fix="pip install 'fenster[serve]'") from None
+
+    from fenster.decode.config import DecodeConfig
+    from fenster.decode.translator import Translator
+
+    settings = check({"beam": beam, "batch_size": batch_size, "glossary": glossary}, DecodeConfig)
+    app = create_app(Translator.load(model.folder, settings, device), config)
+    uvicorn.run(
+        app,
+        host=config.host,
+        port=config.port,
+        log_level="info",
+        access_log=False,
+        timeout_graceful_shutdown=round(config.deadline),
+    )

@@ -1,0 +1,1 @@
+"""`fenster serve`: translations over HTTP. One thread owns the model; requests in flight share its batches."""

@@ -1,0 +1,88 @@
+"""Our own interface: documents whose sentences come back one by one, as server-sent events."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from pydantic import ConfigDict, Field
+
+from fenster.config import Config
+from fenster.decode.result import Translated
+from fenster.document import Document, Segment
+from fenster.errors import FensterError
+from fenster.serve.access import RefusedError
+from fenster.serve.engine import FailedError, OverloadedError, TooLateError
+from fenster.serve.requests import Service, check_access, service_of
+from fenster.serve.texts import RequestText
+
+router = APIRouter(prefix="/v1", tags=["documents"])
+
+
+class DocumentRequest(Config):
+    """A document: `segments`, each of which is one sentence, or a `text`, which is split into sentences."""
+
+    segments: tuple[str, ...] = ()
+    text: str = ""
+    register_: Literal["", "formal", "informal"] = Field(default="", alias="register")
+    """How people are addressed; by default as the context suggests."""
+    history: tuple[tuple[str, str], ...] = ()
+    """Earlier sentences with their translations: context only."""
+    alternatives: int = Field(default=0, ge=0, le=10)
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"segments": ["Here is the lamp.", "It is very old."], "register": "formal"}]
+        },
+    )
+
+
+async def accepted(request: Request, body: DocumentRequest) -> AsyncIterator[Translated]:
+    """The translations to come; whatever is wrong with a request is said before the stream begins."""
+    check_access(request, None)
+    service = service_of(request)
+    document = _document(body, service)
+    service.check_length(document.texts)
+    return service.engine.stream(document, body.history, service.config.deadline)
+
+
+@router.post("/documents", response_class=EventSourceResponse)
+async def documents(
+    body: DocumentRequest, translations: Annotated[AsyncIterator[Translated], Depends(accepted)]
+) -> AsyncIterator[ServerSentEvent]:
+    """Translate a document. Each `segment` event is one sentence, in order; `done` ends the stream, or `error` if
+    something fails. Closing the connection cancels the translation."""
+    index = 0
+    try:
+        async for translated in translations:
+            yield ServerSentEvent(event="segment", data=_segment(index, translated, body.alternatives))
+            index += 1
+    except (FensterError, FailedError, OverloadedError, TooLateError) as error:
+        yield ServerSentEvent(event="error", data={"error": str(error) or type(error).__name__})
+        return
+    yield ServerSentEvent(event="done", data={"segments": index})
+
+
+def _document(body: DocumentRequest, service: Service) -> Document:
+    if bool(body.segments) == bool(body.text):
+        raise RefusedError(400, "give either segments or a text")
+    if body.text:
+        return RequestText.of([body.text], "text", service.options).document(body.register_)
+    return Document("", tuple(Segment(text, register=body.register_) for text in body.segments))
+
+
+def _segment(index: int, translated: Translated, alternatives: int) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "index": index,
+        "source": translated.source,
+        "target": translated.text,
+        "score": round(translated.score, 4),
+        "warnings": list(translated.warnings),
+    }
+    if alternatives:
+        made["alternatives"] = [
+            {"target": text, "score": round(score, 4)} for text, score in translated.alternatives[:alternatives]
+        ]
+    return made

@@ -1,0 +1,163 @@
+"""The service over real HTTP: LibreTranslate's own client library, and everything that may go wrong."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+from libretranslatepy import LibreTranslateAPI
+
+from fenster.decode.translator import Translator
+from fenster.serve.access import hashed, new_key
+from tests.serve.conftest import Start
+
+FILES = Path(__file__).parents[1] / "files" / "good"
+PAIR = {"source": "en", "target": "de"}
+
+
+def test_the_client_library_works_unchanged(start: Start, translator: Translator) -> None:
+    client = LibreTranslateAPI(start())
+    (expected,) = translator.translate(["Here is the lamp."]).texts
+    assert client.translate("Here is the lamp.", "en", "de") == expected
+    assert client.languages()[0] == {"code": "en", "name": "English", "targets": ["en", "de"]}
+    assert client.detect("Guten Tag, wie geht es Ihnen heute?")[0]["language"] == "de"
+
+
+def test_json_forms_lists_and_html(start: Start, translator: Translator) -> None:
+    url = start()
+    together = translator.translate(["Here is the lamp.", "It is very old."]).texts
+    answer = httpx.post(f"{url}/translate", json={"q": ["Here is the lamp.", "It is very old."], **PAIR}).json()
+    assert answer == {"translatedText": together}, "a list is one document"
+    form = httpx.post(f"{url}/translate", data={"q": "Here is the lamp.\n\n  It is very old.\n", **PAIR}).json()
+    assert form["translatedText"] == f"{together[0]}\n\n  {together[1]}\n", "the layout is kept"
+    html = httpx.post(
+        f"{url}/translate", json={"q": "<p>Here <b>is</b> the <code>x</code> lamp.</p>", "format": "html", **PAIR}
+    ).json()["translatedText"]
+    assert html.startswith("<p>") and html.count("<b>") == html.count("</b>") == 1 and "<code>x</code>" in html
+    more = httpx.post(f"{url}/translate", json={"q": "Here is the lamp.", "alternatives": 1, **PAIR}).json()
+    assert len(more["alternatives"]) <= 1 and isinstance(more["alternatives"], list)
+    german = {"q": "Das ist schon ein deutscher Satz.", "source": "auto", "target": "de"}
+    answer = httpx.post(f"{url}/translate", json=german).json()
+    assert answer["translatedText"] == german["q"] and answer["detectedLanguage"]["language"] == "de"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        ({"source": "en", "target": "de"}, 400, "missing q parameter"),
+        ({"q": 7, "source": "en", "target": "de"}, 400, "missing q parameter"),
+        ({"q": "Hi.", "target": "de"}, 400, "missing source parameter"),
+        ({"q": "Hi.", "source": "en"}, 400, "missing target parameter"),
+        ({"q": "Hi.", "source": "en", "target": "xx"}, 400, "xx is not supported"),
+        ({"q": "Hi.", "source": "de", "target": "en"}, 400, "de to en is not supported"),
+        ({"q": "Hi.", "format": "pdf", **PAIR}, 400, "pdf format is not supported"),
+        ({"q": "Hi.", "alternatives": "x", **PAIR}, 400, "alternatives"),
+        ({"q": "Hi.", "register": "polite", **PAIR}, 400, "register"),
+        ({"q": "x" * 2000, **PAIR}, 413, "exceeds text limit"),
+        ("{", 400, "not JSON"),
+        ("[]", 400, "must be a JSON object"),
+    ],
+)
+def test_errors_are_libretranslates(start: Start, body: object, status: int, message: str) -> None:
+    url = start(most_characters=1000)
+    content = body if isinstance(body, str) else json.dumps(body)
+    answer = httpx.post(f"{url}/translate", content=content, headers={"Content-Type": "application/json"})
+    assert answer.status_code == status and list(answer.json()) == ["error"] and message in answer.json()["error"]
+    assert httpx.get(f"{url}/health").json() == {"status": "ok"}
+
+
+def test_files_go_in_and_out(start: Start) -> None:
+    url = start()
+    for path in (FILES / "film.srt", FILES / "lo_report.docx"):
+        files = {"file": (f"../../etc/{path.name}", path.read_bytes())}
+        answer = httpx.post(f"{url}/translate_file", files=files, data=PAIR, timeout=60)
+        assert answer.status_code == 200, answer.text
+        address = answer.json()["translatedFileUrl"]
+        assert address.startswith(url) and "etc" not in address
+        fetched = httpx.get(address)
+        assert fetched.content[:2] == path.read_bytes()[:2]
+        assert f"{path.stem}_de{path.suffix}" in fetched.headers["content-disposition"]
+    assert httpx.get(f"{url}/download_file/{'0' * 32}").status_code == 404
+    assert httpx.get(f"{url}/download_file/..%2f..%2fetc%2fpasswd").status_code == 404
+    bad = httpx.post(f"{url}/translate_file", files={"file": ("x.docx", b"PK no archive")}, data=PAIR)
+    assert bad.status_code == 400 and "error" in bad.json()
+    other = httpx.post(f"{url}/translate_file", files={"file": ("x.exe", b"MZ")}, data=PAIR)
+    assert other.status_code == 400 and "not supported" in other.json()["error"]
+    assert httpx.post(f"{url}/translate_file", data=PAIR).status_code == 400
+
+
+def events(text: str) -> list[tuple[str, dict[str, object]]]:
+    blocks = (block.splitlines() for block in text.strip().split("\n\n"))
+    return [(block[0].removeprefix("event: "), json.loads(block[1].removeprefix("data: "))) for block in blocks]
+
+
+def test_documents_stream_sentence_by_sentence(start: Start, translator: Translator) -> None:
+    url = start()
+    sources = ["Here is the lamp.", "* * *", "It is very old."]
+    body = {"segments": sources, "alternatives": 1, "history": [["Hi, Anna.", "Hallo, Anna."]]}
+    answer = httpx.post(f"{url}/v1/documents", json=body)
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    made = events(answer.text)
+    assert [name for name, _ in made] == ["segment"] * 3 + ["done"]
+    expected = translator.translate(sources, history=[("Hi, Anna.", "Hallo, Anna.")])
+    assert [data["target"] for _, data in made[:-1]] == expected.texts
+    assert [data["source"] for _, data in made[:-1]] == sources
+    for wrong in ({}, {"segments": ["a"], "text": "b"}, {"segments": ["a"], "registre": "formal"}):
+        refused = httpx.post(f"{url}/v1/documents", json=wrong)
+        assert refused.status_code == 400 and list(refused.json()) == ["error"]
+
+
+def test_a_client_that_vanishes_stops_its_translation(start: Start) -> None:
+    url = start()
+    engine = start.app.state.service.engine  # type: ignore[attr-defined]
+    body = {"segments": [f"Here is the lamp number {number}." for number in range(400)]}
+    with httpx.stream("POST", f"{url}/v1/documents", json=body) as answer:
+        next(answer.iter_lines())
+        assert engine.open == 1
+    began = time.monotonic()
+    while engine.open and time.monotonic() < began + 10:
+        time.sleep(0.02)
+    assert not engine.open
+
+
+def test_keys_and_rates(start: Start, tmp_path: Path) -> None:
+    key = new_key()
+    (tmp_path / "keys").write_text(f"# keys\n{hashed(key)} anna\n")
+    url = start(keys=tmp_path / "keys", requests_per_minute=3)
+    body = {"q": "Here is the lamp.", **PAIR}
+    for wrong in (body, body | {"api_key": "wrong"}):
+        answer = httpx.post(f"{url}/translate", json=wrong)
+        assert answer.status_code == 403 and "API key" in answer.json()["error"]
+    assert LibreTranslateAPI(url, key).translate("Here is the lamp.", "en", "de")
+    assert httpx.post(f"{url}/translate", json=body, headers={"Authorization": f"Bearer {key}"}).status_code == 200
+    assert httpx.post(f"{url}/v1/documents", json={"text": "Hi."}).status_code == 403
+    assert httpx.post(f"{url}/translate", json=body | {"api_key": key}).status_code == 200
+    slow = httpx.post(f"{url}/translate", json=body | {"api_key": key})
+    assert slow.status_code == 429 and 0 < int(slow.headers["retry-after"]) <= 60
+    assert httpx.get(f"{url}/frontend/settings").json()["keyRequired"] is True
+
+
+def test_large_bodies_headers_and_metrics(start: Start) -> None:
+    url = start(most_bytes=5000)
+    large = httpx.post(f"{url}/translate", content=b"x" * 6000)
+    assert large.status_code == 413 and "error" in large.json()
+    chunked = httpx.post(f"{url}/translate", content=iter([b"{}"]))
+    assert chunked.status_code == 413, "a body without a length could be of any"
+    answer = httpx.get(f"{url}/languages", headers={"Origin": "https://example.com"})
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["content-security-policy"] == "default-src 'none'"
+    assert "access-control-allow-origin" not in answer.headers
+    text = httpx.get(f"{url}/metrics").text
+    assert 'fenster_requests_total{path="/languages",status="200"} 1.0' in text and "fenster_open 0.0" in text
+    assert httpx.get(f"{url}/openapi.json").json()["info"]["title"] == "Fenster"
+    missing = httpx.get(f"{url}/nothing")
+    assert missing.status_code == 404 and list(missing.json()) == ["error"]
+
+
+def test_origins_that_are_asked_for(start: Start) -> None:
+    url = start(origins=("https://example.com",))
+    answer = httpx.get(f"{url}/languages", headers={"Origin": "https://example.com"})
+    assert answer.headers["access-control-allow-origin"] == "https://example.com"
