@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.fenster-ready
 
-.PHONY: setup demo toy quick test lint docs clean
+.PHONY: setup demo toy quick test test-browser lint docs clean
 
 setup: $(STAMP)
 
@@ -25,7 +25,14 @@ quick: setup
 	$(BIN)/python -m pytest -n auto -m "not slow and not gpu"
 
 test: setup
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto -m "not browser"
+
+# The page of `fenster serve` in a real Chromium; installs it where that is possible, else the tests are skipped and say so.
+test-browser: setup
+	@command -v chromium > /dev/null && command -v chromedriver > /dev/null || test "$$(id -u)" != 0 || \
+		{ timeout 300 apt-get update -qq && timeout 300 apt-get install -y -qq chromium chromium-driver; } > /dev/null 2>&1 || \
+		echo "Chromium could not be installed: apt-get install chromium chromium-driver" >&2
+	$(BIN)/python -m pytest tests/browser -m browser
 
 lint: setup
 	$(BIN)/ruff check .

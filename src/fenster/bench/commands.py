@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fenster.bench import speed_commands as speed
+from fenster.cli.options import ModelOption
 from fenster.errors import FensterError
 from fenster.io.plotting import check_plot_path
 from fenster.io.progress import bar
@@ -249,3 +250,78 @@ def memory(
 
         by_length(plot, "one training step, base model", measured)
         print(f"-> {plot}")
+
+
+@app.command
+def serve(
+    *,
+    model: ModelOption = ModelOption(),
+    clients: Annotated[list[int], Parameter(consume_multiple=True, negative="", validator=Number(gte=1))]
+    | None = None,
+    documents: Annotated[int, Parameter(validator=Number(gte=2))] = 64,
+    batch_size: Annotated[int, Parameter(validator=Number(gte=1))] = 32,
+    device: Literal["auto", "cpu", "cuda"] = "auto",
+    json_: Annotated[Path | None, Parameter(name="--json")] = None,
+) -> None:
+    """The service with several clients at once, over real HTTP, against the same requests one by one.
+
+    Documents of one to eight sentences, greedy clients: each asks again as soon as it has its answer. "each sentence
+    alone" is how LibreTranslate works.
+
+    Examples:
+
+    ```
+    fenster bench serve --clients 1 8 32
+    fenster bench serve --device cuda --clients 1 8 32 128 --documents 512 --json results/bench/serve.json
+    ```
+
+    Parameters
+    ----------
+    clients
+        At once; 1, 8, 32 and 128 by default.
+    documents
+        Of each measurement; at least two per client.
+    batch_size
+        Searches that the server runs at once.
+    device
+        Where the server computes.
+    json_
+        Keep the figures.
+    """
+    import json
+
+    from fenster.bench import serve as bench_serve
+
+    counts = sorted(set(clients or [1, 8, 32, 128]) | {1})
+    loads = []
+    with bench_serve.server(model.folder, device, batch_size) as port, stderr.status("measuring"):
+        bench_serve.measure(port, 4, bench_serve.documents(8, seed=2))  # warm
+        loads.append(bench_serve.measure(port, 1, bench_serve.documents(documents), by_sentence=True))
+        for count in counts:
+            loads.append(bench_serve.measure(port, count, bench_serve.documents(max(documents, 2 * count))))
+    one_by_one = loads[1].rate
+    table = Table("", "clients", "documents/s", "ratio", "p50, s", "p95, s", box=None)
+    for load in loads:
+        table.add_row(
+            load.way,
+            str(load.clients),
+            f"{load.rate:.2f}",
+            f"{load.rate / one_by_one:.2f}",
+            f"{load.quantile(0.5):.2f}",
+            f"{load.quantile(0.95):.2f}",
+        )
+    Console().print(table)
+    if json_ is not None:
+        rows = [
+            {
+                "way": load.way,
+                "clients": load.clients,
+                "documents": load.documents,
+                "seconds": load.seconds,
+                "p50": load.quantile(0.5),
+                "p95": load.quantile(0.95),
+            }
+            for load in loads
+        ]
+        json_.parent.mkdir(parents=True, exist_ok=True)
+        json_.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")

@@ -112,11 +112,17 @@ def serve(
 
     settings = check({"beam": beam, "batch_size": batch_size, "glossary": glossary}, DecodeConfig)
     app = create_app(Translator.load(model.folder, settings, device), config)
-    uvicorn.run(
-        app,
-        host=config.host,
-        port=config.port,
-        log_level="info",
-        access_log=False,
-        timeout_graceful_shutdown=round(config.deadline),
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app,
+            host=config.host,
+            port=config.port,
+            access_log=False,
+            timeout_graceful_shutdown=round(config.deadline),
+        )
     )
+    try:
+        server.run()
+    except SystemExit:  # uvicorn raises the signal again when all is finished: that is a clean end
+        if not server.should_exit or not server.started:
+            raise

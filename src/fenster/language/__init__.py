@@ -59,6 +59,9 @@ class AddressForms(Config):
     """Regular expressions for forms of address, in the order in which they are tried."""
 
     formal: str
+    """Only where they cannot be anything else."""
+    formal_words: str
+    """The same wherever they stand."""
     informal: str
     second_person: str = ""
     """As a source language: words that address somebody."""

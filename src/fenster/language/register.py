@@ -7,6 +7,8 @@ from functools import cached_property
 
 from fenster.language import Language, Register
 
+Form = tuple[int, int, Register]
+
 
 class RegisterCounter:
     """Forms of address in the translations of one language pair."""
@@ -48,6 +50,18 @@ class RegisterCounter:
             # Behind a word that starts no sentence every form counts.
             counts["formal"] = sum(1 for _ in self._patterns["formal"].finditer(_inside_sentence(target)))
         return counts
+
+    def forms(self, source: str, target: str) -> list[Form]:
+        """(start, end, register) of each form of address that `counts` counts, in order."""
+        if self._target is None:
+            return []
+        counts = self.counts(source, target)
+        patterns = dict(self._patterns)
+        if counts["formal"] > sum(1 for _ in patterns["formal"].finditer(target)):
+            patterns["formal"] = re.compile(self._target.formal_words)  # also at the start of sentences
+        return sorted(
+            (*match.span(), register) for register, pattern in patterns.items() for match in pattern.finditer(target)
+        )
 
     def register(self, source: str, target: str) -> Register | None:
         """The register of a translated sentence; None without forms, or with as many of both."""

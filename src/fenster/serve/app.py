@@ -19,7 +19,7 @@ from fenster import __version__
 from fenster.decode.files.translate import file_options
 from fenster.decode.translator import Translator
 from fenster.errors import ConfigError, FensterError
-from fenster.serve import documents, libretranslate
+from fenster.serve import documents, libretranslate, pages
 from fenster.serve.access import Access, RefusedError
 from fenster.serve.config import ServeConfig
 from fenster.serve.downloads import Downloads
@@ -65,6 +65,7 @@ def create_app(translator: Translator, config: ServeConfig) -> FastAPI:
     app.state.service = service
     app.include_router(libretranslate.router)
     app.include_router(documents.router)
+    app.include_router(pages.router)
     if config.origins:
         app.add_middleware(CORSMiddleware, allow_origins=list(config.origins), allow_methods=["GET", "POST"])
     _add_errors(app)
@@ -99,7 +100,8 @@ async def _watched(request: Request, call: Callable[[Request], Awaitable[Respons
     line = {"time": time.time(), "path": path, "status": response.status_code, "seconds": round(seconds, 4)}
     print(json.dumps(line), file=sys.stderr, flush=True)
     if request.url.path not in _PAGES:
-        response.headers.update(_HEADERS)
+        for name, value in _HEADERS.items():
+            response.headers.setdefault(name, value)
     return response
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request
@@ -13,6 +13,7 @@ from fenster.config import Config
 from fenster.decode.result import Translated
 from fenster.document import Document, Segment
 from fenster.errors import FensterError
+from fenster.language.register import Form
 from fenster.serve.access import RefusedError
 from fenster.serve.engine import FailedError, OverloadedError, TooLateError
 from fenster.serve.requests import Service, check_access, service_of
@@ -50,14 +51,15 @@ async def accepted(request: Request, body: DocumentRequest) -> AsyncIterator[Tra
 
 @router.post("/documents", response_class=EventSourceResponse)
 async def documents(
-    body: DocumentRequest, translations: Annotated[AsyncIterator[Translated], Depends(accepted)]
+    request: Request, body: DocumentRequest, translations: Annotated[AsyncIterator[Translated], Depends(accepted)]
 ) -> AsyncIterator[ServerSentEvent]:
     """Translate a document. Each `segment` event is one sentence, in order; `done` ends the stream, or `error` if
     something fails. Closing the connection cancels the translation."""
-    index = 0
+    index, counter = 0, service_of(request).engine.translator.planner.counter
     try:
         async for translated in translations:
-            yield ServerSentEvent(event="segment", data=_segment(index, translated, body.alternatives))
+            forms = [] if counter is None else counter.forms(translated.source, translated.text)
+            yield ServerSentEvent(event="segment", data=_segment(index, translated, forms, body.alternatives))
             index += 1
     except (FensterError, FailedError, OverloadedError, TooLateError) as error:
         yield ServerSentEvent(event="error", data={"error": str(error) or type(error).__name__})
@@ -73,13 +75,14 @@ def _document(body: DocumentRequest, service: Service) -> Document:
     return Document("", tuple(Segment(text, register=body.register_) for text in body.segments))
 
 
-def _segment(index: int, translated: Translated, alternatives: int) -> dict[str, Any]:
+def _segment(index: int, translated: Translated, address: Sequence[Form], alternatives: int) -> dict[str, Any]:
     made: dict[str, Any] = {
         "index": index,
         "source": translated.source,
         "target": translated.text,
         "score": round(translated.score, 4),
         "warnings": list(translated.warnings),
+        "address": address,
     }
     if alternatives:
         made["alternatives"] = [

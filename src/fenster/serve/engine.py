@@ -8,12 +8,14 @@ up, or whose client has gone, stops costing anything.
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import itertools
 import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from fenster.decode.result import Translated
 from fenster.decode.translator import Pairs, Translator
@@ -22,6 +24,7 @@ from fenster.errors import FensterError
 
 _MOST_OPEN = 512  # documents that take turns; more wait in the queue
 _STOP = object()
+Result = TypeVar("Result")
 
 
 class OverloadedError(Exception):
@@ -56,6 +59,7 @@ class Engine:
         self._numbers = itertools.count()
         self._changed = threading.Condition()
         self._waiting: deque[_Job] = deque()
+        self._calls: deque[Callable[[], None]] = deque()
         self._cancelled: set[int] = set()
         self._open: dict[int, _Job] = {}
         self._stopping = False
@@ -114,6 +118,23 @@ class Engine:
             if not finished:
                 self._cancel(job.number)
 
+    async def call(self, function: Callable[[], Result]) -> Result:
+        """Run something with the model, between two batches."""
+        future: concurrent.futures.Future[Result] = concurrent.futures.Future()
+
+        def run() -> None:
+            try:
+                future.set_result(function())
+            except Exception as error:
+                future.set_exception(error)
+
+        with self._changed:
+            if self._stopping or len(self._calls) >= self._most_waiting:
+                raise OverloadedError
+            self._calls.append(run)
+            self._changed.notify()
+        return await asyncio.wrap_future(future)
+
     def _submit(self, job: _Job) -> None:
         with self._changed:
             if self._stopping or len(self._waiting) >= self._most_waiting:
@@ -129,6 +150,8 @@ class Engine:
     def _run(self) -> None:
         pool = self.translator.pool()
         while self._wait_for_work():
+            while self._calls:
+                self._calls.popleft()()
             self._give_up(pool.remove)
             pool.gather()
             for job in self._arrived():
@@ -150,9 +173,9 @@ class Engine:
     def _wait_for_work(self) -> bool:
         """True if there is work; False when the engine is to end."""
         with self._changed:
-            while not (self._waiting or self._open or self._stopping):
+            while not (self._waiting or self._calls or self._open or self._stopping):
                 self._changed.wait()
-            return bool(self._waiting or self._open)
+            return bool(self._waiting or self._calls or self._open)
 
     def _arrived(self) -> Sequence[_Job]:
         """Jobs from the queue that now take turns. A document without segments is done already."""
