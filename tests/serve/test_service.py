@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -10,8 +13,10 @@ import httpx
 import pytest
 from libretranslatepy import LibreTranslateAPI
 
+from fenster.decode.config import DecodeConfig
 from fenster.decode.translator import Translator
 from fenster.serve.access import hashed, new_key
+from tests.helpers.models import write_model
 from tests.serve.conftest import Start
 
 FILES = Path(__file__).parents[1] / "files" / "good"
@@ -161,3 +166,112 @@ def test_origins_that_are_asked_for(start: Start) -> None:
     url = start(origins=("https://example.com",))
     answer = httpx.get(f"{url}/languages", headers={"Origin": "https://example.com"})
     assert answer.headers["access-control-allow-origin"] == "https://example.com"
+
+
+def finished(url: str, job: str, seconds: float = 60) -> dict[str, object]:
+    began = time.monotonic()
+    while time.monotonic() < began + seconds:
+        status: dict[str, object] = httpx.get(f"{url}/v1/files/{job}").json()
+        if status["state"] in ("done", "failed"):
+            return status
+        time.sleep(0.05)
+    raise TimeoutError(status)
+
+
+def test_files_in_the_background(start: Start, translator: Translator) -> None:
+    url = start()
+    upload = {"file": ("dir/letter.txt", b"Here is the lamp.\nIt is very old.\n")}
+    answer = httpx.post(f"{url}/v1/files", files=upload, data={"register": "formal"})
+    assert answer.status_code == 202 and answer.json()["name"] == "letter.txt"
+    job = answer.json()["job"]
+    assert finished(url, job) == {"job": job, "name": "letter.txt", "state": "done", "segments": 2, "done": 2}
+    result = httpx.get(f"{url}/v1/files/{job}/result")
+    expected = translator.translate(["Here is the lamp.", "It is very old."], register="formal").texts
+    assert result.text.splitlines() == expected and "letter_de.txt" in result.headers["content-disposition"]
+    assert httpx.delete(f"{url}/v1/files/{job}").json()["state"] == "removed"
+    assert httpx.get(f"{url}/v1/files/{job}").status_code == 404
+    bad = httpx.post(f"{url}/v1/files", files={"file": ("x.docx", b"PK no archive")}).json()["job"]
+    status = finished(url, bad)
+    assert status["state"] == "failed" and status["error"]
+    assert httpx.get(f"{url}/v1/files/{bad}/result").status_code == 409
+    long = httpx.post(f"{url}/v1/files", files={"file": ("book.txt", b"Here is the lamp.\n\n" * 500)}).json()["job"]
+    assert httpx.delete(f"{url}/v1/files/{long}").status_code == 200
+    assert httpx.post(f"{url}/v1/files", files={"file": ("x.exe", b"MZ")}).status_code == 400
+
+
+@pytest.mark.slow
+def test_a_kill_loses_no_file(translator: Translator, tmp_path: Path) -> None:
+    """SIGKILL in the middle; the next start finishes the job, with the result of an undisturbed one."""
+    model = write_model(translator.loaded, tmp_path / "model")
+    sources = [f"Here is the lamp of {name}." for name in ("Anna", "Ben", "Carl", "Dora") * 60]
+    first = Server(tmp_path, model)
+    body = "\n\n".join(sources) + "\n"
+    job = httpx.post(f"{first.url}/v1/files", files={"file": ("book.txt", body.encode())}).json()["job"]
+    while httpx.get(f"{first.url}/v1/files/{job}").json()["done"] < 5:
+        time.sleep(0.01)
+    first.process.kill()
+    first.process.wait()
+    second = Server(tmp_path, model)
+    status = finished(second.url, job, 120)
+    result = httpx.get(f"{second.url}/v1/files/{job}/result").text
+    second.process.terminate()
+    assert second.process.wait(30) == 0, "SIGTERM is a clean end"
+    assert status["state"] == "done" and "resuming after" in (tmp_path / "log").read_text()
+    loaded = Translator.load(model, DecodeConfig(beam=2, guards=True, batch_size=32), "cpu")
+    assert [line for line in result.split("\n") if line] == loaded.translate(sources).texts
+
+
+class Server:
+    """`fenster serve` as a process of its own."""
+
+    def __init__(self, folder: Path, model: Path) -> None:
+        with socket.socket() as chosen:
+            chosen.bind(("127.0.0.1", 0))
+            port = chosen.getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}"
+        command = [sys.executable, "-m", "fenster", "serve", "-m", str(model), "--port", str(port), "--beam", "2"]
+        with (folder / "log").open("ab") as log:
+            self.process = subprocess.Popen([*command, "--jobs", str(folder / "jobs")], stderr=log, stdout=log)
+        began = time.monotonic()
+        while True:
+            try:
+                assert httpx.get(f"{self.url}/health").status_code == 200
+                return
+            except httpx.TransportError:
+                assert self.process.poll() is None and time.monotonic() < began + 120, (folder / "log").read_text()
+                time.sleep(0.1)
+
+
+def test_sessions_remember(start: Start, translator: Translator) -> None:
+    url = start()
+    session = httpx.post(f"{url}/v1/sessions").json()["session"]
+    said = ["Here is the lamp.", "It is very old.", "Anna saw it."]
+    made = []
+    for text in said:
+        answer = httpx.post(f"{url}/v1/documents", json={"segments": [text], "session": session})
+        made.append(events(answer.text)[0][1]["target"])
+    assert made == translator.translate(said).texts, "as if it had been one document"
+    assert httpx.delete(f"{url}/v1/sessions/{session}").status_code == 200
+    assert httpx.delete(f"{url}/v1/sessions/{session}").status_code == 404
+    gone = httpx.post(f"{url}/v1/documents", json={"segments": ["Hi."], "session": session})
+    assert gone.status_code == 404 and gone.json() == {"error": "no such session"}
+
+
+def test_the_page_and_what_it_asks_for(start: Start) -> None:
+    url = start()
+    page = httpx.get(url)
+    assert "<title>Fenster" in page.text and "script-src 'self'" in page.headers["content-security-policy"]
+    for name in ("page.css", "page.js", "icon.svg"):
+        assert f"page/{name}" in page.text and httpx.get(f"{url}/page/{name}").status_code == 200
+    assert httpx.get(f"{url}/page/../app.py").status_code in (400, 404)
+    assert ".docx" in httpx.get(f"{url}/v1/settings").json()["formats"]
+    body = {
+        "sources": ["Here is the lamp.", "It is old."],
+        "targets": ["Hier ist die Lampe.", "Sie ist alt."],
+        "word": 0,
+    }
+    words = httpx.post(f"{url}/v1/attention", json=body).json()["words"]
+    assert [one["text"] for one in words][-3:] == ["It", "is", "old."] and words[-1]["inside"]
+    assert sum(one["weight"] for one in words) == pytest.approx(1, abs=0.3)
+    wrong = httpx.post(f"{url}/v1/attention", json=body | {"targets": ["Hier."]})
+    assert wrong.status_code == 400

@@ -22,6 +22,7 @@ def serve(
     glossary: Path | None = None,
     keys: Path | None = None,
     new_key: Flag = False,
+    jobs: Path | None = None,
     requests_per_minute: int | None = None,
     most_waiting: int = 256,
     most_characters: int = 200_000,
@@ -61,6 +62,9 @@ def serve(
         A file of hashed API keys; without one anybody who reaches the service may use it.
     new_key
         Make an API key: prints its hash, for the file of keys, and the key itself on standard error.
+    jobs
+        A folder for files that are translated in the background: what is not finished when the service ends is picked
+        up at the next start. Without one they live as long as the service.
     requests_per_minute
         Per key, or per address without keys.
     most_waiting
@@ -91,6 +95,7 @@ def serve(
             "host": host,
             "port": port,
             "keys": keys,
+            "jobs": jobs,
             "requests_per_minute": requests_per_minute,
             "most_waiting": most_waiting,
             "most_characters": most_characters,

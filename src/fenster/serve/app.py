@@ -19,13 +19,15 @@ from fenster import __version__
 from fenster.decode.files.translate import file_options
 from fenster.decode.translator import Translator
 from fenster.errors import ConfigError, FensterError
-from fenster.serve import documents, libretranslate, pages
+from fenster.serve import documents, files, libretranslate, pages
 from fenster.serve.access import Access, RefusedError
 from fenster.serve.config import ServeConfig
 from fenster.serve.downloads import Downloads
 from fenster.serve.engine import Engine, FailedError, OverloadedError, TooLateError
+from fenster.serve.jobs import FileJobs
 from fenster.serve.metrics import Metrics
 from fenster.serve.requests import Service
+from fenster.serve.sessions import Sessions
 
 _RETRY = 5  # seconds after which a client may try again when the queue is full
 _HEADERS = {
@@ -50,6 +52,8 @@ def create_app(translator: Translator, config: ServeConfig) -> FastAPI:
         Access(config.keys, config.requests_per_minute),
         Metrics(engine),
         Downloads(),
+        FileJobs(engine, file_options(translator), config.jobs, config.most_waiting),
+        Sessions(),
         pair,
         file_options(translator),
     )
@@ -57,7 +61,9 @@ def create_app(translator: Translator, config: ServeConfig) -> FastAPI:
     @asynccontextmanager
     async def running(_: FastAPI) -> AsyncIterator[None]:
         engine.start()
+        service.jobs.start()
         yield
+        await service.jobs.stop()
         await asyncio.to_thread(engine.stop)
         service.downloads.close()
 
@@ -65,6 +71,7 @@ def create_app(translator: Translator, config: ServeConfig) -> FastAPI:
     app.state.service = service
     app.include_router(libretranslate.router)
     app.include_router(documents.router)
+    app.include_router(files.router)
     app.include_router(pages.router)
     if config.origins:
         app.add_middleware(CORSMiddleware, allow_origins=list(config.origins), allow_methods=["GET", "POST"])

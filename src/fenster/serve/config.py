@@ -23,6 +23,9 @@ class ServeConfig(Config):
     keys: Path | None = None
     """A file of API keys, hashed (`fenster serve --new-key`); without one anybody who reaches the service may use
     it."""
+    jobs: Path | None = None
+    """A folder for files that are translated in the background: what is not finished when the service ends, or is
+    killed, is picked up at the next start. Without one jobs live as long as the service."""
     requests_per_minute: int | None = Field(default=None, ge=1)
     """Per key, or per address without keys."""
     origins: tuple[str, ...] = ()

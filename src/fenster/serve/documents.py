@@ -31,6 +31,8 @@ class DocumentRequest(Config):
     """How people are addressed; by default as the context suggests."""
     history: tuple[tuple[str, str], ...] = ()
     """Earlier sentences with their translations: context only."""
+    session: str = ""
+    """A session of /v1/sessions: what was translated in it before is context, and this document is added to it."""
     alternatives: int = Field(default=0, ge=0, le=10)
 
     model_config = ConfigDict(
@@ -46,7 +48,10 @@ async def accepted(request: Request, body: DocumentRequest) -> AsyncIterator[Tra
     service = service_of(request)
     document = _document(body, service)
     service.check_length(document.texts)
-    return service.engine.stream(document, body.history, service.config.deadline)
+    earlier = service.sessions.history(body.session) if body.session else []
+    if earlier is None:
+        raise RefusedError(404, "no such session")
+    return service.engine.stream(document, [*earlier, *body.history], service.config.deadline)
 
 
 @router.post("/documents", response_class=EventSourceResponse)
@@ -55,9 +60,11 @@ async def documents(
 ) -> AsyncIterator[ServerSentEvent]:
     """Translate a document. Each `segment` event is one sentence, in order; `done` ends the stream, or `error` if
     something fails. Closing the connection cancels the translation."""
-    index, counter = 0, service_of(request).engine.translator.planner.counter
+    service = service_of(request)
+    index, counter = 0, service.engine.translator.planner.counter
     try:
         async for translated in translations:
+            service.sessions.add(body.session, translated.source, translated.text)
             forms = [] if counter is None else counter.forms(translated.source, translated.text)
             yield ServerSentEvent(event="segment", data=_segment(index, translated, forms, body.alternatives))
             index += 1
@@ -65,6 +72,22 @@ async def documents(
         yield ServerSentEvent(event="error", data={"error": str(error) or type(error).__name__})
         return
     yield ServerSentEvent(event="done", data={"segments": index})
+
+
+@router.post("/sessions", status_code=201)
+async def new_session(request: Request) -> dict[str, str]:
+    """Begin a conversation: `/documents` with this `session` have those before them as context. Forgotten after an
+    hour without use."""
+    check_access(request, None)
+    return {"session": service_of(request).sessions.new()}
+
+
+@router.delete("/sessions/{name}")
+async def end_session(request: Request, name: str) -> dict[str, str]:
+    check_access(request, None)
+    if not service_of(request).sessions.end(name):
+        raise RefusedError(404, "no such session")
+    return {"session": name, "state": "ended"}
 
 
 def _document(body: DocumentRequest, service: Service) -> Document:

@@ -44,13 +44,15 @@ class _Job:
     number: int
     document: Document
     history: Pairs
+    known: Sequence[Translated]
+    """Translations of its first segments that exist already."""
     deadline: float
     deliver: Callable[[object], None]
     """Called in the engine's thread with a Translated, an exception, or the end."""
     left: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.left = len(self.document)
+        self.left = len(self.document) - len(self.known)
 
 
 class Engine:
@@ -89,15 +91,21 @@ class Engine:
         """All segments of a document."""
         return [segment async for segment in self.stream(document, history, deadline)]
 
-    def stream(self, document: Document, history: Pairs = (), deadline: float = 600.0) -> AsyncIterator[Translated]:
-        """The segments of a document as they are ready. It is in the queue when this returns, or an error says why
-        not; who stops listening cancels it."""
+    def stream(
+        self,
+        document: Document,
+        history: Pairs = (),
+        deadline: float = 600.0,
+        done: Sequence[Translated] = (),
+    ) -> AsyncIterator[Translated]:
+        """The segments of a document as they are ready, but for the first that are `done` already. It is in the queue
+        when this returns, or an error says why not; who stops listening cancels it."""
         loop, messages = asyncio.get_running_loop(), asyncio.Queue[object]()
 
         def deliver(message: object) -> None:
             loop.call_soon_threadsafe(messages.put_nowait, message)
 
-        job = _Job(next(self._numbers), document, history, time.monotonic() + deadline, deliver)
+        job = _Job(next(self._numbers), document, history, done, time.monotonic() + deadline, deliver)
         self._submit(job)
         return self._listen(job, messages)
 
@@ -156,7 +164,7 @@ class Engine:
             pool.gather()
             for job in self._arrived():
                 try:
-                    pool.add(self.translator.open(job.number, job.document, history=job.history))
+                    pool.add(self.translator.open(job.number, job.document, job.known, history=job.history))
                 except FensterError as error:
                     self._end(job, error)
             try:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse
 from starlette.datastructures import UploadFile
 
-from fenster.decode.files import DOCUMENT_FORMATS
 from fenster.decode.result import Translated
 from fenster.language import REGISTERS, load_language
 from fenster.language.identify import detect_language
 from fenster.serve.access import RefusedError
+from fenster.serve.files import shown_name, suffixes, upload_name
 from fenster.serve.requests import Service, check_access, fields_of, service_of, text_field
 from fenster.serve.texts import RequestText
 
@@ -81,17 +79,13 @@ async def translate_file(request: Request) -> dict[str, str]:
     service, fields = service_of(request), await fields_of(request)
     check_access(request, fields.get("api_key"))
     upload = fields.get("file")
-    if not isinstance(upload, UploadFile) or not upload.filename:
-        raise RefusedError(400, "Invalid request: missing file parameter")
+    name = upload_name(upload)
+    assert isinstance(upload, UploadFile)
     _languages(service, fields, [])
-    name = upload.filename.replace("\\", "/").rsplit("/", 1)[-1]
-    if Path(name).suffix.lower() not in _suffixes():
-        raise RefusedError(400, "Invalid request: file format not supported")
     text = RequestText.of_file(await upload.read(), name, service.options)
     service.check_length([segment.text for file in text.parsed for segment in file.segments])
     (data,) = text.rendered(await service.translate(request, text.document()))
-    shown = f"{Path(name).stem}_{fields['target']}{Path(name).suffix}"
-    token = service.downloads.add(data, re.sub(r"[^\w.-]+", "_", shown))
+    token = service.downloads.add(data, shown_name(name, fields["target"]))
     return {"translatedFileUrl": str(request.url_for("download_file", token=token))}
 
 
@@ -118,12 +112,8 @@ async def frontend_settings(request: Request) -> dict[str, Any]:
             "target": {"code": target, "name": load_language(target).name},
         },
         "suggestions": False,
-        "supportedFilesFormat": sorted(_suffixes()),
+        "supportedFilesFormat": sorted(suffixes()),
     }
-
-
-def _suffixes() -> set[str]:
-    return {suffix for kind in DOCUMENT_FORMATS.values() for suffix in kind.suffixes}
 
 
 def _languages(service: Service, fields: dict[str, Any], texts: Sequence[str]) -> tuple[str, dict[str, Any]]:

@@ -10,12 +10,12 @@ from pydantic import Field
 
 from fenster.config import Config
 from fenster.decode.attention_maps import heat
-from fenster.decode.files import DOCUMENT_FORMATS
 from fenster.decode.guards import PROBLEMS
 from fenster.document import Document, ParallelDocument
 from fenster.language import load_language
 from fenster.model.model_folder import LoadedModel
 from fenster.serve.access import RefusedError
+from fenster.serve.files import suffixes
 from fenster.serve.requests import check_access, service_of
 
 router = APIRouter()
@@ -55,12 +55,11 @@ async def settings(request: Request) -> dict[str, Any]:
     """What a page should know: languages, formats, what warnings mean."""
     service = service_of(request)
     source, target = service.languages
-    suffixes = {suffix for kind in DOCUMENT_FORMATS.values() for suffix in kind.suffixes}
     return {
         "source": source,
         "target": target,
         "names": [load_language(source).name, load_language(target).name],
-        "formats": sorted(suffixes),
+        "formats": sorted(suffixes()),
         "problems": PROBLEMS,
         "key": service.access.needs_key,
         "characters": service.config.most_characters,

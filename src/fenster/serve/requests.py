@@ -17,7 +17,9 @@ from fenster.serve.access import Access, RefusedError
 from fenster.serve.config import ServeConfig
 from fenster.serve.downloads import Downloads
 from fenster.serve.engine import Engine
+from fenster.serve.jobs import FileJobs
 from fenster.serve.metrics import Metrics
+from fenster.serve.sessions import Sessions
 
 _LOOK = 0.5  # seconds between looks whether the client is still there
 
@@ -31,6 +33,8 @@ class Service:
     access: Access
     metrics: Metrics
     downloads: Downloads
+    jobs: FileJobs
+    sessions: Sessions
     languages: tuple[str, str]
     options: FileOptions
 

@@ -194,18 +194,27 @@ async function sendFile(file) {
   state.request?.abort();
   const request = (state.request = new AbortController());
   $("cancel").hidden = false;
-  say(`Translating ${file.name} …`);
+  say(`Sending ${file.name} …`);
+  let job = null;
   try {
     const body = new FormData();
     body.append("file", file);
-    body.append("source", state.settings.source);
-    body.append("target", state.settings.target);
-    const answer = await fetch("translate_file", { method: "POST", body, signal: request.signal, headers: headers() });
+    body.append("register", $("register").value);
+    let answer = await fetch("v1/files", { method: "POST", body, signal: request.signal, headers: headers() });
     if (!answer.ok) throw new Error(await problem(answer));
-    const { translatedFileUrl } = await answer.json();
-    const link = make("a", { href: new URL(translatedFileUrl).pathname.split("/").slice(-2).join("/"), download: "" }, `Download ${file.name}`);
+    job = await answer.json();
+    while (job.state === "waiting" || job.state === "running") {
+      say(job.segments ? `${file.name}: ${job.done} of ${job.segments} sentences` : `${file.name}: waiting`);
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      answer = await fetch(`v1/files/${job.job}`, { signal: request.signal });
+      if (!answer.ok) throw new Error(await problem(answer));
+      job = await answer.json();
+    }
+    if (job.state === "failed") throw new Error(job.error);
+    const link = make("a", { href: `v1/files/${job.job}/result`, download: "" }, `Download ${file.name}`);
     $("status").replaceChildren("Done. ", link);
   } catch (error) {
+    if (error.name === "AbortError" && job) fetch(`v1/files/${job.job}`, { method: "DELETE" });
     say(error.name === "AbortError" ? "Cancelled." : `That did not work: ${error.message}`);
   } finally {
     $("cancel").hidden = true;

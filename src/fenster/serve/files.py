@@ -1,0 +1,84 @@
+"""Files in the background: send one, ask how far it is, fetch the result."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import FileResponse
+from starlette.datastructures import UploadFile
+
+from fenster.decode.files import DOCUMENT_FORMATS
+from fenster.language import REGISTERS
+from fenster.serve.access import RefusedError
+from fenster.serve.jobs import FileJob
+from fenster.serve.requests import check_access, fields_of, service_of
+
+router = APIRouter(prefix="/v1/files", tags=["files"])
+
+
+def suffixes() -> set[str]:
+    """Names of files that can be translated end like this."""
+    return {suffix for kind in DOCUMENT_FORMATS.values() for suffix in kind.suffixes}
+
+
+def upload_name(upload: object) -> str:
+    """The name of an uploaded file, without folders."""
+    if not isinstance(upload, UploadFile) or not upload.filename:
+        raise RefusedError(400, "Invalid request: missing file parameter")
+    name = upload.filename.replace("\\", "/").rsplit("/", 1)[-1]
+    if Path(name).suffix.lower() not in suffixes():
+        raise RefusedError(400, "Invalid request: file format not supported")
+    return name
+
+
+def shown_name(name: str, language: str) -> str:
+    """The name that a translation is offered under."""
+    return re.sub(r"[^\w.-]+", "_", f"{Path(name).stem}_{language}{Path(name).suffix}")
+
+
+@router.post("", status_code=202)
+async def add(request: Request) -> dict[str, Any]:
+    """Send a `file`, and a `register` if wanted. The answer names the job."""
+    service, fields = service_of(request), await fields_of(request)
+    check_access(request, fields.get("api_key"))
+    upload = fields.get("file")
+    name = upload_name(upload)
+    register = str(fields.get("register") or "")
+    if register and register not in REGISTERS:
+        raise RefusedError(400, f"register must be one of {', '.join(REGISTERS)}")
+    assert isinstance(upload, UploadFile)
+    return service.jobs.add(await upload.read(), name, register).status()
+
+
+@router.get("/{token}")
+async def status(request: Request, token: str) -> dict[str, Any]:
+    """How far a job is: `state` is waiting, running, done or failed."""
+    return _job(request, token).status()
+
+
+@router.get("/{token}/result")
+async def result(request: Request, token: str) -> FileResponse:
+    """The translated file."""
+    job = _job(request, token)
+    if job.state != "done":
+        raise RefusedError(409, f"the job is {job.state}")
+    service = service_of(request)
+    name = shown_name(job.name, service.languages[1])
+    return FileResponse(service.jobs.result(job), filename=name, media_type="application/octet-stream")
+
+
+@router.delete("/{token}")
+async def remove(request: Request, token: str) -> dict[str, Any]:
+    """Cancel a job, and forget its files."""
+    await service_of(request).jobs.remove(_job(request, token))
+    return {"job": token, "state": "removed"}
+
+
+def _job(request: Request, token: str) -> FileJob:
+    job = service_of(request).jobs.find(token)
+    if job is None:
+        raise RefusedError(404, "no such job")
+    return job

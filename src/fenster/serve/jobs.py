@@ -1,0 +1,184 @@
+"""Files that are translated in the background: a job per upload, with a journal, so that a crash loses nothing.
+
+Each job is a folder with a name that nobody can guess: `job.json`, the upload, the journal of finished segments, and
+in the end the result. Jobs that were not finished are picked up when the service starts again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import secrets
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fenster.decode.files import document_format
+from fenster.decode.files.base import FileOptions, FileSegment, ParsedFile
+from fenster.decode.result import Translated
+from fenster.decode.resume import Journal, stamp
+from fenster.document import Document, Segment
+from fenster.errors import FensterError
+from fenster.io.files import FileSource, atomic_path
+from fenster.serve.engine import Engine, FailedError, OverloadedError, TooLateError
+
+_KEPT = 24 * 3600.0  # seconds that a finished job is kept
+_PATIENCE = 30 * 24 * 3600.0  # seconds that a job may take
+
+
+@dataclass
+class FileJob:
+    token: str
+    name: str
+    """The client's, to show; never part of a path."""
+    register: str = ""
+    state: str = "waiting"  # running, done, failed
+    error: str = ""
+    segments: int = 0
+    done: int = 0
+    task: asyncio.Task[None] | None = field(default=None, repr=False)
+
+    @property
+    def suffix(self) -> str:
+        return Path(self.name).suffix.lower()
+
+    def status(self) -> dict[str, object]:
+        shown = {
+            "job": self.token,
+            "name": self.name,
+            "state": self.state,
+            "segments": self.segments,
+            "done": self.done,
+        }
+        return shown | ({"error": self.error} if self.error else {})
+
+
+class FileJobs:
+    """`folder` is where jobs survive; without one they live as long as the service."""
+
+    def __init__(self, engine: Engine, options: FileOptions, folder: Path | None, most: int) -> None:
+        self._engine, self._options, self._most = engine, options, most
+        self._temporary = None if folder is not None else tempfile.TemporaryDirectory(prefix="fenster-jobs-")
+        self._folder = folder if folder is not None else Path(self._temporary.name if self._temporary else "")
+        self._jobs: dict[str, FileJob] = {}
+
+    def start(self) -> None:
+        """Pick up what an earlier process left."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for path in self._folder.glob("*/job.json"):
+            try:
+                record = json.loads(path.read_text(encoding="utf-8"))
+                job = FileJob(path.parent.name, record["name"], record["register"], record["state"], record["error"])
+            except (ValueError, KeyError, TypeError):
+                continue  # not ours, or written by half: its upload is still there for people
+            self._jobs[job.token] = job
+            if job.state in ("waiting", "running"):
+                job.task = asyncio.create_task(self._work(job))
+
+    async def stop(self) -> None:
+        """Jobs that survive are left for the next start; others are finished."""
+        tasks = [job.task for job in self._jobs.values() if job.task is not None and not job.task.done()]
+        if self._temporary is None:
+            for task in tasks:
+                task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._temporary is not None:
+            self._temporary.cleanup()
+
+    def add(self, data: bytes, name: str, register: str) -> FileJob:
+        self._forget()
+        if sum(job.state in ("waiting", "running") for job in self._jobs.values()) >= self._most:
+            raise OverloadedError
+        job = FileJob(secrets.token_hex(16), name, register)
+        (self._folder / job.token).mkdir(parents=True)
+        with atomic_path(self._upload(job)) as temporary:
+            temporary.write_bytes(data)
+        self._keep(job)
+        self._jobs[job.token] = job
+        job.task = asyncio.create_task(self._work(job))
+        return job
+
+    def find(self, token: str) -> FileJob | None:
+        return self._jobs.get(token) if re.fullmatch("[0-9a-f]{32}", token) else None
+
+    def result(self, job: FileJob) -> Path:
+        return self._folder / job.token / f"result{job.suffix}"
+
+    async def remove(self, job: FileJob) -> None:
+        """Cancel a job, and forget all of it."""
+        if job.task is not None and not job.task.done():
+            job.task.cancel()
+            with suppress(asyncio.CancelledError):
+                await job.task
+        self._jobs.pop(job.token, None)
+        shutil.rmtree(self._folder / job.token, ignore_errors=True)
+
+    async def _work(self, job: FileJob) -> None:
+        job.state = "running"
+        try:
+            parsed = await asyncio.to_thread(self._parsed, job)
+            job.segments = len(parsed.segments)
+            documents = [_document(part, job.register) for part in parsed.documents]
+            with Journal(self.result(job), await asyncio.to_thread(self._stamp, documents)) as journal:
+                data = await asyncio.to_thread(_rendered, parsed, await self._translated(job, documents, journal))
+                with atomic_path(self.result(job)) as temporary:
+                    temporary.write_bytes(data)
+                journal.remove()
+            job.state = "done"
+        except (FensterError, FailedError, OverloadedError, TooLateError) as error:
+            job.state, job.error = "failed", str(error) or type(error).__name__
+        self._keep(job)
+
+    def _parsed(self, job: FileJob) -> ParsedFile:
+        upload = self._upload(job)
+        return document_format(None, upload).parse(FileSource.read(upload), self._options)
+
+    def _stamp(self, documents: Sequence[Document]) -> str:
+        """Of everything that the translation depends on: a journal of another text or model is not resumed from."""
+        translator = self._engine.translator
+        return stamp([one.segments for one in documents], translator.loaded.folder, translator.settings())
+
+    async def _translated(self, job: FileJob, documents: Sequence[Document], journal: Journal) -> list[Translated]:
+        made: list[Translated] = []
+        for number, document in enumerate(documents):
+            known = journal.known.get(number, [])
+            made += known
+            job.done = len(made)
+            async for one in self._engine.stream(document, deadline=_PATIENCE, done=known):
+                journal.note(number, one)
+                made.append(one)
+                job.done += 1
+        return made
+
+    def _upload(self, job: FileJob) -> Path:
+        return self._folder / job.token / f"upload{job.suffix}"
+
+    def _keep(self, job: FileJob) -> None:
+        record = {"name": job.name, "register": job.register, "state": job.state, "error": job.error}
+        with atomic_path(self._folder / job.token / "job.json") as temporary:
+            temporary.write_text(json.dumps(record) + "\n", encoding="utf-8")
+
+    def _forget(self) -> None:
+        """Remove jobs that have been finished for long."""
+        old = time.time() - _KEPT
+        for job in [one for one in self._jobs.values() if one.state in ("done", "failed")]:
+            path = self._folder / job.token / "job.json"
+            if not path.is_file() or path.stat().st_mtime < old:
+                self._jobs.pop(job.token)
+                shutil.rmtree(path.parent, ignore_errors=True)
+
+
+def _document(segments: Sequence[FileSegment], register: str) -> Document:
+    return Document(
+        "", tuple(Segment(one.text, register=one.register or register, marks=one.marks) for one in segments)
+    )
+
+
+def _rendered(parsed: ParsedFile, translated: list[Translated]) -> bytes:
+    pieces = parsed.render(iter(translated))
+    return b"".join(piece.encode() if isinstance(piece, str) else piece for piece in pieces)
