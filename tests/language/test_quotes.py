@@ -38,25 +38,31 @@ def test_marks_open_and_close(text: str, written: str) -> None:
     assert "".join(with_quotes([written], STRAIGHT)) == "".join('"' if c in "„“" else c for c in written)
 
 
+def test_inches_are_no_quotation_marks() -> None:
+    assert with_quotes(['Ein "neuer" 24"-Monitor und "Route 66"'], GERMAN) == [
+        'Ein „neuer“ 24"-Monitor und „Route 66“'
+    ]
+
+
 def test_protected_parts_stay_and_count_as_words() -> None:
     assert with_quotes(['Das "', 7, '" und "', 8, '" dazu.'], GERMAN) == ["Das „", 7, "“ und „", 8, "“ dazu."]
 
 
-def test_a_document_keeps_to_what_the_model_made_of_its_first_straight_marks() -> None:
-    quotes = DocumentQuotes(GERMAN, "auto")
-    assert quotes.pair_for('"Yes."') is None
-    quotes.learn('"Yes."', "„Ja.“")
-    quotes.learn('"No."', '"Nein."')
-    assert quotes.pair_for('"No."') == GERMAN
-    assert quotes.pair_for("No marks.") is None
-    quotes = DocumentQuotes(GERMAN, "auto")
-    quotes.learn('"Yes."', '"Ja."')
-    assert quotes.pair_for('"No."') == STRAIGHT
-    assert quotes.pair_for("“No.”") == GERMAN, "typographic marks are always those of the language"
+STORY = ['"Yes," he said.', "He left.", '"No!"'] * 3
+
+
+def test_straight_marks_stay_but_in_stories() -> None:
+    assert DocumentQuotes(GERMAN, "auto", ['"Yes," he said.']).pair_for('"No."') == STRAIGHT
+    assert DocumentQuotes(GERMAN, "auto", STORY).pair_for('"No."') == GERMAN
+    assert DocumentQuotes(GERMAN, "auto", STORY + ["Then nothing."] * 60).pair_for('"No."') == STRAIGHT
+    news = ['"We are pleased," she said on Monday.', "The shares rose."] * 10
+    assert DocumentQuotes(GERMAN, "auto", news).pair_for('"No."') == STRAIGHT
+    assert DocumentQuotes(GERMAN, "auto", ["“Yes,” he said."]).pair_for("“No.”") == GERMAN
+    assert DocumentQuotes(GERMAN, "auto", STORY).pair_for("No marks.") is None
 
 
 def test_policies() -> None:
-    assert DocumentQuotes(GERMAN, "keep").pair_for('"No."') == STRAIGHT
-    assert DocumentQuotes(GERMAN, "keep").pair_for("“No.”") == GERMAN
-    assert DocumentQuotes(GERMAN, "model").pair_for("“No.”") is None
-    assert DocumentQuotes(None, "auto").pair_for("“No.”") is None, "a language whose marks are not known"
+    assert DocumentQuotes(GERMAN, "keep", STORY).pair_for('"No."') == STRAIGHT
+    assert DocumentQuotes(GERMAN, "keep", STORY).pair_for("“No.”") == GERMAN
+    assert DocumentQuotes(GERMAN, "model", STORY).pair_for("“No.”") is None
+    assert DocumentQuotes(None, "auto", STORY).pair_for("“No.”") is None, "a language whose marks are not known"

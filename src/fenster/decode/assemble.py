@@ -72,7 +72,6 @@ class Assembler:
             parts = self._tokenizer.decode_marked(without_symbols(hypothesis))
             # Bytes may spell line breaks, which no segment may hold.
             cleaned = [SPACES.sub(" ", part) if isinstance(part, str) else part for part in parts]
-            quotes.learn(piece.text.visible, visible(parts))
             if pair := quotes.pair_for(piece.text.visible):
                 cleaned = with_quotes(cleaned, pair)
             if piece.is_capitals:

@@ -53,9 +53,8 @@ class DecodeConfig(Config):
     """Figures with separators, percentages, amounts, dates and times. convert: written as is usual in the target
     language (216,196 is 216.196 in German). keep: as they are. model: left to the model."""
     quotes: QuotePolicy = "auto"
-    """Double quotation marks, one style per document. Typographic ones become those of the target language. auto:
-    straight ones are what the model makes of the document's first. keep: straight ones stay straight. model: all is
-    left to the model."""
+    """Double quotation marks. Typographic ones become those of the target language. keep: straight ones stay
+    straight. auto: they do, except in stories, whose dialogue is typeset. model: all is left to the model."""
     protection: bool = True
     """Addresses, paths, code, marks that programs fill in, part numbers and the like come out as they went in."""
     protect: tuple[str, ...] = ()

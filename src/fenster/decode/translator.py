@@ -31,7 +31,6 @@ from fenster.document import Document, Segment
 from fenster.errors import ConfigError, InputError
 from fenster.io.hashing import file_sha256
 from fenster.language import REGISTERS, Register
-from fenster.language.protect import visible
 from fenster.language.quotes import DocumentQuotes
 from fenster.model.attention.alignment import decoding_alignments
 from fenster.model.model_folder import LoadedModel, load_model
@@ -217,18 +216,12 @@ class Translator:
             None if gold is None else self._gold(gold, plans),
             remembered,
         )
-        return DocumentState(number, plans, len(done), self.strategy.begin(source), self._style(plans, done, known))
-
-    def _style(self, plans: Sequence[SegmentPlan], done: Sequence[Translated], known: Sequence[Ids]) -> DocumentStyle:
-        """The style of a document whose first translations, `done`, have the ids `known`."""
-        quotes = DocumentQuotes(self.planner.quotes, self.config.quotes if self.config.protection else "model")
+        policy = self.config.quotes if self.config.protection else "model"
+        quotes = DocumentQuotes(self.planner.quotes, policy, document.texts)
         style = DocumentStyle(self.planner.counter, quotes, self.config.register == "steady")
         for one in done:
             style.add(one.source, one.text)
-        pieces = (piece for plan in plans for piece in plan.pieces)
-        for piece, ids in zip(pieces, known, strict=False):
-            quotes.learn(piece.text.visible, visible(self.tokenizer.decode_marked(ids)))
-        return style
+        return DocumentState(number, plans, len(done), self.strategy.begin(source), style)
 
     def _register(self, segment: Segment) -> Register | None:
         """The register that a segment asks for, or the settings do."""
