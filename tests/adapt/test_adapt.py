@@ -75,6 +75,17 @@ def test_documents_are_held_out_whole(tmp_path: Path) -> None:
     assert texts(read_replayed([again], 100).train), "what we write can be read"
 
 
+def test_a_large_document_is_not_held_out_whole(tmp_path: Path) -> None:
+    sizes = [50] * 9 + [3000]
+    documents = [
+        "".join(f"{number}\ts {number}.{n}\tt {number}.{n}\n" for n in range(size))
+        for number, size in enumerate(sizes)
+    ]
+    (tmp_path / "memory.tsv").write_text("\n".join(documents), encoding="utf-8")
+    own = read_own([tmp_path / "memory.tsv"])
+    assert 300 <= pairs_in(own.held_out) < 340 and pairs_in(own.train) > 3000
+
+
 def test_too_little_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "memory.tsv"
     path.write_text("a\tb\n" * 99, encoding="utf-8")

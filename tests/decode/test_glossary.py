@@ -65,6 +65,16 @@ def test_what_counts_as_a_translation(tmp_path: Path) -> None:
     assert it.is_in("die EDV") and not it.is_in("Oedvik")
 
 
+def test_odd_characters(tmp_path: Path) -> None:
+    glossary = read_glossary(
+        written(tmp_path, "\u00b5m,Mikrometer\nkilim,Kelim\nC plus plus,C++\nterm,Begriff\n"), EN, DE
+    )
+    assert [term.target for term in glossary.find("A few \u03bcm of a k\u0131l\u0131m.")] == ["Mikrometer", "Kelim"]
+    (plus,) = glossary.find("C plus plus")
+    assert plus.is_in("Er lernt C++.") and plus.forms == ("C++",)
+    assert glossary.find("a term"), "a first line that only looks a little like a header"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [("board\n", "column"), ("board,\n", "empty"), ("a,b,c,d\n", "column"), ("# nothing\n", "no terms")],

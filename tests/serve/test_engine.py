@@ -47,7 +47,7 @@ def test_a_short_document_does_not_wait_for_long_ones(engine: Engine) -> None:
         done = [0] * 6
 
         async def read(number: int) -> None:
-            async for _ in engine.stream(LONG):
+            async for _ in await engine.stream(LONG):
                 done[number] += 1
 
         books = [asyncio.create_task(read(number)) for number in range(6)]
@@ -64,7 +64,7 @@ def test_a_short_document_does_not_wait_for_long_ones(engine: Engine) -> None:
 
 def test_who_stops_listening_frees_the_engine(engine: Engine) -> None:
     async def run() -> None:
-        stream = engine.stream(LONG)
+        stream = await engine.stream(LONG)
         assert (await anext(stream)).text
         await stream.aclose()  # type: ignore[attr-defined]
         began = time.monotonic()
@@ -128,7 +128,7 @@ def test_a_defect_reaches_those_who_wait_and_nobody_else(
         return search(requests)
 
     monkeypatch.setattr(translator._searcher, "search", sometimes)
-    with pytest.raises(FailedError, match="a defect"):
+    with pytest.raises(FailedError, match="the translation failed"):
         texts(engine, SHORT)
     assert len(texts(engine, SHORT)[0]) == 2
 
@@ -141,3 +141,34 @@ def test_a_bad_document_is_its_own_problem(engine: Engine) -> None:
         assert isinstance(results[0], InputError) and not isinstance(results[1], BaseException)
 
     asyncio.run(run())
+
+
+def test_calls_run_between_batches_and_may_be_given_up(engine: Engine) -> None:
+    async def run() -> None:
+        assert await engine.call(lambda: 7) == 7
+        with pytest.raises(ZeroDivisionError):
+            await engine.call(lambda: 1 // 0)
+        waiting = asyncio.create_task(engine.call(lambda: time.sleep(0.05)))
+        given_up = asyncio.create_task(engine.call(lambda: 8))
+        await asyncio.sleep(0.01)
+        given_up.cancel()
+        await waiting
+        assert await engine.call(lambda: 9) == 9 and engine.alive
+
+    asyncio.run(run())
+
+
+def test_the_thread_survives_whatever_happens(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> Any:
+        monkeypatch.undo()
+        raise KeyError("a defect")
+
+    monkeypatch.setattr("fenster.decode.pool.DocumentPool.gather", broken)
+    with pytest.raises((FailedError, AssertionError)):
+
+        async def run() -> None:
+            await asyncio.wait_for(engine.translate(SHORT, deadline=2), 5)
+            raise AssertionError
+
+        asyncio.run(run())
+    assert engine.alive and len(texts(engine, SHORT)[0]) == 2

@@ -62,6 +62,11 @@ def test_json_forms_lists_and_html(start: Start, translator: Translator) -> None
         ({"q": "Hi.", "alternatives": "x", **PAIR}, 400, "alternatives"),
         ({"q": "Hi.", "register": "polite", **PAIR}, 400, "register"),
         ({"q": "x" * 2000, **PAIR}, 413, "exceeds text limit"),
+        ({"q": "a \ud800 b", **PAIR}, 400, "surrogate"),
+        ({"q": ["Hi."] * 600, **PAIR}, 413, "exceeds text limit"),
+        ({"q": [""] * 2000, **PAIR}, 413, "exceeds text limit"),
+        ({"q": "Hi.", "alternatives": 1e999, **PAIR}, 400, "alternatives"),
+        ("[" * 100_000, 400, "not JSON"),
         ("{", 400, "not JSON"),
         ("[]", 400, "must be a JSON object"),
     ],
@@ -89,6 +94,11 @@ def test_files_go_in_and_out(start: Start) -> None:
     assert httpx.get(f"{url}/download_file/..%2f..%2fetc%2fpasswd").status_code == 404
     bad = httpx.post(f"{url}/translate_file", files={"file": ("x.docx", b"PK no archive")}, data=PAIR)
     assert bad.status_code == 400 and "error" in bad.json()
+    assert "/" not in bad.json()["error"].split(":")[0], "no path of this machine"
+    same = httpx.post(
+        f"{url}/translate_file", files={"file": ("a.txt", b"Good morning.")}, data=PAIR | {"target": "en"}
+    )
+    assert httpx.get(same.json()["translatedFileUrl"]).content == b"Good morning."
     other = httpx.post(f"{url}/translate_file", files={"file": ("x.exe", b"MZ")}, data=PAIR)
     assert other.status_code == 400 and "not supported" in other.json()["error"]
     assert httpx.post(f"{url}/translate_file", data=PAIR).status_code == 400
@@ -166,6 +176,9 @@ def test_origins_that_are_asked_for(start: Start) -> None:
     url = start(origins=("https://example.com",))
     answer = httpx.get(f"{url}/languages", headers={"Origin": "https://example.com"})
     assert answer.headers["access-control-allow-origin"] == "https://example.com"
+    asked = {"Origin": "https://example.com", "Access-Control-Request-Method": "DELETE"}
+    asked["Access-Control-Request-Headers"] = "authorization"
+    assert httpx.options(f"{url}/v1/files/x", headers=asked).status_code == 200
 
 
 def finished(url: str, job: str, seconds: float = 60) -> dict[str, object]:
@@ -275,3 +288,5 @@ def test_the_page_and_what_it_asks_for(start: Start) -> None:
     assert sum(one["weight"] for one in words) == pytest.approx(1, abs=0.3)
     wrong = httpx.post(f"{url}/v1/attention", json=body | {"targets": ["Hier."]})
     assert wrong.status_code == 400
+    large = httpx.post(f"{url}/v1/attention", json={"sources": ["x" * 3000], "targets": ["y" * 3000], "word": 0})
+    assert large.status_code == 413

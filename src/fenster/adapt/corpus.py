@@ -50,9 +50,10 @@ def read_own(paths: Sequence[Path]) -> AdaptationCorpus:
             expected=f"{_FEWEST_PAIRS} or more; a few thousand are better",
             fix="use them as --memory or --history of `fenster translate` instead",
         )
-    if len(documents) < _FEWEST_DOCUMENTS:
+    wanted = min(_MOST_HELD_OUT, max(_BLOCK, total // _STEP))
+    if len(documents) < _FEWEST_DOCUMENTS or max(map(len, documents)) > wanted:
         documents = _blocks(documents)
-    return _split(documents, min(_MOST_HELD_OUT, max(_BLOCK, total // _STEP)))
+    return _split(documents, wanted)
 
 
 def read_replayed(paths: Sequence[Path], pairs: int) -> AdaptationCorpus:

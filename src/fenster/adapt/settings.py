@@ -14,6 +14,7 @@ from fenster.data.dataset import TOKENIZER
 from fenster.data.manifest import Manifest
 from fenster.data.prepare.config import PrepareConfig
 from fenster.data.tokenizer import Tokenizer
+from fenster.io.files import atomic_path
 from fenster.model.model_folder import Description
 from fenster.model.ops.device import find_device
 from fenster.train.config import TrainConfig
@@ -69,9 +70,18 @@ def train_config(
         "log": {"every": max(1, updates // 4)},
         "card": {"licence": description.licence, "note": "Adapted to a user's own translations."},
         "device": device,
-        "precision": "auto" if kind == "cuda" else faster_precision(),
+        "precision": "auto" if kind == "cuda" else _precision(work),
     }
     return check(settings, TrainConfig)
+
+
+def _precision(work: Path) -> str:
+    """What this CPU is faster in, measured once: a call that resumes must not choose again."""
+    kept = work / "precision"
+    if not kept.is_file():
+        with atomic_path(kept) as temporary:
+            temporary.write_text(faster_precision(), encoding="utf-8")
+    return kept.read_text(encoding="utf-8")
 
 
 def faster_precision() -> str:

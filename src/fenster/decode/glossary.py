@@ -15,7 +15,7 @@ from fenster.io.files import TextFiles, bare_suffix
 from fenster.language import Language
 from fenster.language.inflection import inflected, stems
 
-_HEADER = {"source", "target", "term", "translation"}
+_HEADER = {"source", "target", "term", "translation", "english", "german", "en", "de"}
 _SHORTEST_STEM = 4  # letters of a term that may be part of a compound
 _COLUMNS = "source,target, or source,target,forms, with | between forms"
 
@@ -40,7 +40,7 @@ class GlossaryTerm:
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        whole = rf"\b(?:{_any(self.forms)})\b"
+        whole = rf"(?<!\w)(?:{_any(self.forms)})(?!\w)"
         parts = [] if not self.parts else [rf"\b(?:{_any(self.parts)})", rf"(?:{_any(self.parts)})\w{{0,3}}\b"]
         return re.compile("|".join([whole, *parts]), re.IGNORECASE)
 
@@ -73,7 +73,13 @@ class Glossary:
         return text if self._pattern is None else self._pattern.sub(written, text)
 
     def _term(self, form: str) -> GlossaryTerm:
-        return self._by_form.get(form) or self._by_form[form.lower()]
+        """The term of a form as a text has it. Some letters have several small ones (µ and μ), hence the last way."""
+        known = self._by_form
+        return (
+            known.get(form)
+            or known.get(form.lower())
+            or next(term for one, term in known.items() if re.fullmatch(_as_written(one), form))
+        )
 
 
 def read_glossary(path: Path, source: Language | None, target: Language | None) -> Glossary:
@@ -83,8 +89,11 @@ def read_glossary(path: Path, source: Language | None, target: Language | None) 
     lines = [(number, line) for number, line in TextFiles().lines(path) if line.strip() and line[0] != "#"]
     delimiter = _delimiter(path, [line for _, line in lines])
     for index, (number, line) in enumerate(lines):
-        columns = [normalise(column) for column in next(csv.reader([line], delimiter=delimiter))]
-        if index == 0 and {column.casefold() for column in columns} & _HEADER:
+        try:
+            columns = [normalise(column) for column in next(csv.reader([line], delimiter=delimiter))]
+        except csv.Error as error:
+            raise InputError(f"cannot be read ({error})", path=path, line=number, expected=_COLUMNS) from None
+        if index == 0 and {column.casefold() for column in columns[:2]} <= _HEADER:
             continue
         if len(columns) not in (2, 3) or not all(columns[:2]):
             raise InputError(f"{len(columns)} column(s), or an empty one", path=path, line=number, expected=_COLUMNS)

@@ -14,6 +14,8 @@ from fenster.decode.search import Hypothesis, Searcher, SearchRequest
 from fenster.decode.strategies.base import without_symbols
 from fenster.language.protect import visible
 
+_MOST_TERMS = 6  # of one search: each makes the beam wider
+
 
 class GlossarySearch:
     def __init__(self, searcher: Searcher, planner: Planner, tokenizer: Tokenizer) -> None:
@@ -31,7 +33,7 @@ class GlossarySearch:
             good = next((one for one in results[number] if not self._missing(piece, one)), None)
             if good is None:
                 # Only what is missing: a term that is there may be part of a compound. Then all, if another got lost.
-                for terms in dict.fromkeys((tuple(lacking), piece.terms)):
+                for terms in dict.fromkeys((tuple(lacking[:_MOST_TERMS]), piece.terms[:_MOST_TERMS])):
                     hypotheses = self._searcher.search_terms(self._readings(requests[number], piece, terms))
                     results[number] = sorted([*hypotheses, *results[number]], key=partial(self._misses, piece))
                     if not self._misses(piece, results[number][0]):

@@ -217,7 +217,7 @@ class Translator:
             remembered,
         )
         policy = self.config.quotes if self.config.protection else "model"
-        quotes = DocumentQuotes(self.planner.quotes, policy, document.texts)
+        quotes = DocumentQuotes(self.planner.quotes, policy, [*(source for source, _ in history), *document.texts])
         style = DocumentStyle(self.planner.counter, quotes, self.config.register == "steady")
         for one in done:
             style.add(one.source, one.text)

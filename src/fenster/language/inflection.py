@@ -15,7 +15,7 @@ _MOST_FORMS = 200
 def inflected(term: str, language: Language | None) -> list[str]:
     """The forms of a term, itself first. The last word has endings and changes of vowels, words before it only the
     endings of adjectives."""
-    if language is None:
+    if language is None or not term[-1:].isalpha():
         return [term]
     *before, last = term.split(" ")
     choices = [[word, *_swapped(word, language)] if word.islower() else [word] for word in before]

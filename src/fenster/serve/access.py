@@ -59,7 +59,7 @@ class Access:
 
 def hashed(key: str) -> str:
     """Keys are long and random, so that one round is enough."""
-    return hashlib.sha256(key.encode()).hexdigest()
+    return hashlib.sha256(key.encode(errors="replace")).hexdigest()
 
 
 def new_key() -> str:

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -35,6 +36,10 @@ _HEADERS = {
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
     "Content-Security-Policy": "default-src 'none'",
+}
+_CROSS_ORIGIN: dict[str, Any] = {
+    "allow_methods": ["GET", "POST", "DELETE"],
+    "allow_headers": ["Authorization", "Content-Type"],
 }
 _PAGES = ("/docs", "/redoc")  # FastAPI's own, which load scripts
 
@@ -74,12 +79,14 @@ def create_app(translator: Translator, config: ServeConfig) -> FastAPI:
     app.include_router(files.router)
     app.include_router(pages.router)
     if config.origins:
-        app.add_middleware(CORSMiddleware, allow_origins=list(config.origins), allow_methods=["GET", "POST"])
+        app.add_middleware(CORSMiddleware, allow_origins=list(config.origins), **_CROSS_ORIGIN)
     _add_errors(app)
     app.middleware("http")(_watched)
 
     @app.get("/health", tags=["LibreTranslate"])
     async def health() -> dict[str, str]:
+        if not engine.alive:
+            raise RefusedError(503, "the engine has stopped: restart the service")
         return {"status": "ok"}
 
     @app.get("/metrics", include_in_schema=False)
@@ -138,6 +145,10 @@ def _add_errors(app: FastAPI) -> None:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"] if part != "body")
         return _error(400, f"Invalid request: {where}: {first['msg']}")
+
+    @app.exception_handler(Exception)
+    async def defect(_: Request, error: Exception) -> JSONResponse:
+        return _error(500, "something went wrong; the server's log says what")
 
     @app.exception_handler(HTTPException)
     async def http(_: Request, error: HTTPException) -> JSONResponse:

@@ -19,6 +19,7 @@ from fenster.serve.engine import FailedError, OverloadedError, TooLateError
 from fenster.serve.requests import Service, check_access, service_of
 from fenster.serve.texts import RequestText
 
+_MOST_HISTORY = 100  # pairs: what came before them is out of every window's reach
 router = APIRouter(prefix="/v1", tags=["documents"])
 
 
@@ -47,11 +48,12 @@ async def accepted(request: Request, body: DocumentRequest) -> AsyncIterator[Tra
     check_access(request, None)
     service = service_of(request)
     document = _document(body, service)
-    service.check_length(document.texts)
+    history = body.history[-_MOST_HISTORY:]
+    service.check_length([*document.texts, *(text for pair in history for text in pair)])
     earlier = service.sessions.history(body.session) if body.session else []
     if earlier is None:
         raise RefusedError(404, "no such session")
-    return service.engine.stream(document, [*earlier, *body.history], service.config.deadline)
+    return await service.engine.stream(document, [*earlier, *history], service.config.deadline)
 
 
 @router.post("/documents", response_class=EventSourceResponse)

@@ -12,15 +12,16 @@ import concurrent.futures
 import itertools
 import threading
 import time
+import traceback
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeVar
 
+from fenster.decode.document_state import DocumentState
 from fenster.decode.result import Translated
 from fenster.decode.translator import Pairs, Translator
 from fenster.document import Document
-from fenster.errors import FensterError
 
 _MOST_OPEN = 512  # documents that take turns; more wait in the queue
 _STOP = object()
@@ -42,17 +43,12 @@ class FailedError(Exception):
 @dataclass
 class _Job:
     number: int
-    document: Document
-    history: Pairs
-    known: Sequence[Translated]
-    """Translations of its first segments that exist already."""
+    state: DocumentState
     deadline: float
     deliver: Callable[[object], None]
     """Called in the engine's thread with a Translated, an exception, or the end."""
-    left: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.left = len(self.document) - len(self.known)
+    left: int
+    """Segments to come."""
 
 
 class Engine:
@@ -89,9 +85,9 @@ class Engine:
 
     async def translate(self, document: Document, history: Pairs = (), deadline: float = 600.0) -> list[Translated]:
         """All segments of a document."""
-        return [segment async for segment in self.stream(document, history, deadline)]
+        return [segment async for segment in await self.stream(document, history, deadline)]
 
-    def stream(
+    async def stream(
         self,
         document: Document,
         history: Pairs = (),
@@ -100,12 +96,16 @@ class Engine:
     ) -> AsyncIterator[Translated]:
         """The segments of a document as they are ready, but for the first that are `done` already. It is in the queue
         when this returns, or an error says why not; who stops listening cancels it."""
+        self._check_room()
+        number, until = next(self._numbers), time.monotonic() + deadline
+        # A long document takes a while to plan: not in the engine's thread, where all would wait for it.
+        state = await asyncio.to_thread(self.translator.open, number, document, done, history=history)
         loop, messages = asyncio.get_running_loop(), asyncio.Queue[object]()
 
         def deliver(message: object) -> None:
             loop.call_soon_threadsafe(messages.put_nowait, message)
 
-        job = _Job(next(self._numbers), document, history, done, time.monotonic() + deadline, deliver)
+        job = _Job(number, state, until, deliver, len(document) - len(done))
         self._submit(job)
         return self._listen(job, messages)
 
@@ -131,6 +131,8 @@ class Engine:
         future: concurrent.futures.Future[Result] = concurrent.futures.Future()
 
         def run() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
             try:
                 future.set_result(function())
             except Exception as error:
@@ -143,10 +145,13 @@ class Engine:
             self._changed.notify()
         return await asyncio.wrap_future(future)
 
+    def _check_room(self) -> None:
+        if self._stopping or len(self._waiting) >= self._most_waiting:
+            raise OverloadedError
+
     def _submit(self, job: _Job) -> None:
         with self._changed:
-            if self._stopping or len(self._waiting) >= self._most_waiting:
-                raise OverloadedError
+            self._check_room()
             self._waiting.append(job)
             self._changed.notify()
 
@@ -158,25 +163,24 @@ class Engine:
     def _run(self) -> None:
         pool = self.translator.pool()
         while self._wait_for_work():
-            while self._calls:
-                self._calls.popleft()()
-            self._give_up(pool.remove)
-            pool.gather()
-            for job in self._arrived():
-                try:
-                    pool.add(self.translator.open(job.number, job.document, job.known, history=job.history))
-                except FensterError as error:
-                    self._end(job, error)
             try:
+                while self._calls:
+                    self._calls.popleft()()
+                self._give_up(pool.remove)
+                pool.gather()
+                for job in self._arrived():
+                    pool.add(job.state)
                 for event in pool.step():
                     self._deliver(event.document, event.translated)
-            except Exception as error:  # a defect, or memory: those who wait must know, and others go on
-                failed = list(self._open.values())
+            except Exception as error:  # a defect, or memory: those who wait must know, and the service goes on
+                traceback.print_exception(error)
                 pool = self.translator.pool()
-                for job in failed:
-                    self._end(job, FailedError(f"the translation failed ({type(error).__name__}: {error})"))
-        for job in [*self._waiting, *self._open.values()]:
-            self._end(job, OverloadedError())
+                for job in list(self._open.values()):
+                    self._end(job, FailedError("the translation failed; the server's log says why"))
+
+    @property
+    def alive(self) -> bool:
+        return self._thread.is_alive()
 
     def _wait_for_work(self) -> bool:
         """True if there is work; False when the engine is to end."""

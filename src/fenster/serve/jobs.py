@@ -13,7 +13,8 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
+import traceback
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +29,8 @@ from fenster.io.files import FileSource, atomic_path
 from fenster.serve.engine import Engine, FailedError, OverloadedError, TooLateError
 
 _KEPT = 24 * 3600.0  # seconds that a finished job is kept
+_AGAIN = 1.0  # seconds until a job asks for its turn again
+_TRIES = 3
 _PATIENCE = 30 * 24 * 3600.0  # seconds that a job may take
 
 
@@ -81,11 +84,10 @@ class FileJobs:
                 job.task = asyncio.create_task(self._work(job))
 
     async def stop(self) -> None:
-        """Jobs that survive are left for the next start; others are finished."""
+        """What is not finished is left for the next start, if there is a folder that stays."""
         tasks = [job.task for job in self._jobs.values() if job.task is not None and not job.task.done()]
-        if self._temporary is None:
-            for task in tasks:
-                task.cancel()
+        for task in tasks:
+            task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         if self._temporary is not None:
             self._temporary.cleanup()
@@ -130,13 +132,17 @@ class FileJobs:
                     temporary.write_bytes(data)
                 journal.remove()
             job.state = "done"
-        except (FensterError, FailedError, OverloadedError, TooLateError) as error:
+        except (FensterError, FailedError, TooLateError) as error:
             job.state, job.error = "failed", str(error) or type(error).__name__
+        except Exception as error:
+            traceback.print_exception(error)
+            job.state, job.error = "failed", "something went wrong; the server's log says what"
         self._keep(job)
 
     def _parsed(self, job: FileJob) -> ParsedFile:
         upload = self._upload(job)
-        return document_format(None, upload).parse(FileSource.read(upload), self._options)
+        shown = Path(f"upload{job.suffix}")  # errors name it, and it says nothing of this machine
+        return document_format(None, shown).parse(FileSource(upload.read_bytes(), shown), self._options)
 
     def _stamp(self, documents: Sequence[Document]) -> str:
         """Of everything that the translation depends on: a journal of another text or model is not resumed from."""
@@ -149,11 +155,26 @@ class FileJobs:
             known = journal.known.get(number, [])
             made += known
             job.done = len(made)
-            async for one in self._engine.stream(document, deadline=_PATIENCE, done=known):
+            async for one in self._stream(document, known):
                 journal.note(number, one)
                 made.append(one)
                 job.done += 1
         return made
+
+    async def _stream(self, document: Document, known: Sequence[Translated]) -> AsyncIterator[Translated]:
+        """The rest of a document, whatever others do: when the queue is full, or a batch fails, it tries again."""
+        made, tries = list(known), 0
+        while len(made) < len(document):
+            try:
+                async for one in await self._engine.stream(document, deadline=_PATIENCE, done=made):
+                    made.append(one)
+                    yield one
+            except OverloadedError:
+                await asyncio.sleep(_AGAIN)
+            except FailedError:
+                tries += 1
+                if tries >= _TRIES:
+                    raise
 
     def _upload(self, job: FileJob) -> Path:
         return self._folder / job.token / f"upload{job.suffix}"

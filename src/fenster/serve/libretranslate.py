@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -43,9 +44,9 @@ async def translate(request: Request) -> dict[str, Any]:
     register = fields.get("register") or ""
     if register and register not in REGISTERS:
         raise RefusedError(400, f"register must be one of {', '.join(REGISTERS)}")
-    text = RequestText.of(texts, kind, service.options)
+    text = await asyncio.to_thread(RequestText.of, texts, kind, service.options)
     segments = await service.translate(request, text.document(register))
-    translated = [one.decode() for one in text.rendered(segments)]
+    translated = [one.decode() for one in await asyncio.to_thread(text.rendered, segments)]
     answer["translatedText"] = translated if isinstance(given, list) else translated[0]
     if alternatives:
         others = [_alternatives(own, alternatives) for own in _by_text(text, segments)]
@@ -81,10 +82,14 @@ async def translate_file(request: Request) -> dict[str, str]:
     upload = fields.get("file")
     name = upload_name(upload)
     assert isinstance(upload, UploadFile)
-    _languages(service, fields, [])
-    text = RequestText.of_file(await upload.read(), name, service.options)
-    service.check_length([segment.text for file in text.parsed for segment in file.segments])
-    (data,) = text.rendered(await service.translate(request, text.document()))
+    data = await upload.read()
+    text = await asyncio.to_thread(RequestText.of_file, data, name, service.options)
+    texts = text.document().texts
+    service.check_length(texts)
+    source, _ = _languages(service, fields, texts)
+    if source != fields["target"]:
+        segments = await service.translate(request, text.document())
+        (data,) = await asyncio.to_thread(text.rendered, segments)
     token = service.downloads.add(data, shown_name(name, fields["target"]))
     return {"translatedFileUrl": str(request.url_for("download_file", token=token))}
 
@@ -136,7 +141,7 @@ def _languages(service: Service, fields: dict[str, Any], texts: Sequence[str]) -
 def _count(value: object) -> int:
     try:
         count = int(value or 0)  # type: ignore[call-overload]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise RefusedError(400, "Invalid request: alternatives parameter is not a number") from None
     if not 0 <= count <= _MOST_ALTERNATIVES:
         raise RefusedError(400, f"Invalid request: alternatives parameter must be <= {_MOST_ALTERNATIVES}")

@@ -19,6 +19,7 @@ from fenster.serve.files import suffixes
 from fenster.serve.requests import check_access, service_of
 
 router = APIRouter()
+_MOST_ATTENTION = 5000  # characters: the weights of all layers and heads are kept
 _SPACE = "\u2581"
 _TYPES = {
     "index.html": "text/html",
@@ -35,8 +36,8 @@ _POLICY = (
 class AttentionRequest(Config):
     """The last of some sentences with their translations, and one of its words."""
 
-    sources: tuple[str, ...] = Field(min_length=1, max_length=50)
-    targets: tuple[str, ...] = Field(min_length=1, max_length=50)
+    sources: tuple[str, ...] = Field(min_length=1, max_length=20)
+    targets: tuple[str, ...] = Field(min_length=1, max_length=20)
     word: int = Field(ge=0)
 
 
@@ -74,6 +75,8 @@ async def attention(request: Request, body: AttentionRequest) -> dict[str, Any]:
     if len(body.sources) != len(body.targets):
         raise RefusedError(400, "sources and targets must be as many")
     service.check_length([*body.sources, *body.targets])
+    if sum(map(len, (*body.sources, *body.targets))) > _MOST_ATTENTION:
+        raise RefusedError(413, f"attention is shown of at most {_MOST_ATTENTION} characters")
     pair = ParallelDocument(Document.of("", body.sources), Document.of("", body.targets))
     loaded = service.engine.translator.loaded
     return {"words": await service.engine.call(lambda: looked_at(loaded, pair, body.word))}

@@ -51,9 +51,12 @@ class Service:
             task.cancel()
 
     def check_length(self, texts: Sequence[str]) -> None:
-        length, most = sum(map(len, texts)), self.config.most_characters
+        """Refuse texts that are too long together, each counting as one character more, and what is no text."""
+        length, most = sum(map(len, texts)) + len(texts) - 1, self.config.most_characters
         if length > most:
             raise RefusedError(413, f"Invalid request: request ({length}) exceeds text limit ({most})")
+        if any("\ud800" <= character <= "\udfff" for text in texts for character in text):
+            raise RefusedError(400, "Invalid request: the text holds half a surrogate pair, which is no character")
         self.metrics.characters.inc(length)
 
 
@@ -72,7 +75,7 @@ async def fields_of(request: Request) -> dict[str, Any]:
         return dict(request.query_params)
     try:
         body = await request.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         raise RefusedError(400, "Invalid request: the body is not JSON") from None
     if not isinstance(body, dict):
         raise RefusedError(400, "Invalid request: the body must be a JSON object")

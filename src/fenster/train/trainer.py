@@ -40,7 +40,7 @@ from fenster.train.stopping import (
 )
 from fenster.train.update import Engine
 from fenster.train.validation import Validator, perplexity
-from fenster.train.warm_start import WarmStart, start_from
+from fenster.train.warm_start import WarmStart, check_anchor, start_from
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,7 @@ class Run:
         if config.warm_start is not None and (resume is None or config.optimizer.anchor):
             self._warm_start, self._warm_start_text = start_from(model, config, self.data)
         if resume is not None:
+            check_anchor(config, self._warm_start, resume.state.warm_start)
             self._warm_start, self._warm_start_text = resume.state.warm_start, ""
             # The record keeps what the run really began with, whatever is given now.
             self.config = config = config.model_copy(update={"warm_start": resume.state.warm_started_from})

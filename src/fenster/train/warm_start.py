@@ -61,6 +61,15 @@ def start_from(model: Transformer, config: TrainConfig, data: PreparedData) -> t
     return warm_start, text
 
 
+def check_anchor(config: TrainConfig, given: WarmStart | None, before: WarmStart | None) -> None:
+    """The weights that a run is anchored to must still be those that it began with."""
+    if config.optimizer.anchor and given is not None and before is not None and given.sha256 != before.sha256:
+        raise ConfigError(
+            f"warm_start: {config.warm_start} is not the model that this run began with, and is anchored to",
+            fix="give that model, or choose another output folder",
+        )
+
+
 def _compare(theirs: ModelConfig, ours: ModelConfig) -> None:
     """Settings that shapes do not show."""
     for name in ("heads", "norm"):

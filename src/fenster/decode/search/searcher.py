@@ -78,9 +78,14 @@ class Searcher:
         requests differ only in how they read the source."""
         assert self._joins_word is not None
         search = TermSearch(self.model, readings[0], self.symbols, self._joins_word)
-        with torch.inference_mode(), matmul_precision(self.config.precision, self.model.device):
-            hidden, decoder = self._prefilled(readings)
-            return search.run(hidden, decoder, self.config.beam, self.config.normalisation)
+        try:
+            with torch.inference_mode(), matmul_precision(self.config.precision, self.model.device):
+                hidden, decoder = self._prefilled(readings)
+                return search.run(hidden, decoder, self.config.beam, self.config.normalisation)
+        except RuntimeError as error:
+            if not out_of_memory(error):
+                raise
+            return []  # the first translation stays, with a warning
 
     def _prefilled(self, requests: Sequence[SearchRequest]) -> tuple[Tensor, DecoderState]:
         model, config = self.model, self.config

@@ -58,14 +58,17 @@ async function run(body, first) {
   $("cancel").hidden = false;
   $("result").hidden = false;
   let index = first;
+  let whole = false;
+  $("rows").classList.add("busy");
   say("Translating …");
   try {
     for await (const { event, data } of events({ alternatives: 4, register: $("register").value, ...body }, request.signal)) {
       if (event === "error") throw new Error(data.error);
-      if (event === "done") break;
+      if (event === "done") { whole = true; break; }
       setRow(index++, data);
       say(`${index} sentence${index === 1 ? "" : "s"}`);
     }
+    if (!whole) throw new Error("the connection ended too early");
     while (state.rows.length > index) state.rows.pop().node.remove();
     say(`Done: ${index} sentence${index === 1 ? "" : "s"}.`);
     remember();
@@ -73,9 +76,12 @@ async function run(body, first) {
     if (request !== state.request) return;
     say(error.name === "AbortError" ? `Cancelled after ${index} sentences.` : `That did not work: ${error.message}`);
   } finally {
-    if (request === state.request) $("cancel").hidden = true;
-    for (const row of state.rows) row.node.classList.remove("stale");
-    summarise();
+    if (request === state.request) {
+      $("cancel").hidden = true;
+      $("rows").classList.remove("busy");
+      for (const row of state.rows) row.node.classList.remove("stale");
+      summarise();
+    }
   }
 }
 
@@ -215,9 +221,9 @@ async function sendFile(file) {
     $("status").replaceChildren("Done. ", link);
   } catch (error) {
     if (error.name === "AbortError" && job) fetch(`v1/files/${job.job}`, { method: "DELETE" });
-    say(error.name === "AbortError" ? "Cancelled." : `That did not work: ${error.message}`);
+    if (request === state.request) say(error.name === "AbortError" ? "Cancelled." : `That did not work: ${error.message}`);
   } finally {
-    $("cancel").hidden = true;
+    if (request === state.request) $("cancel").hidden = true;
   }
 }
 
