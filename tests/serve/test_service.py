@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -216,7 +217,7 @@ def test_files_in_the_background(start: Start, translator: Translator) -> None:
 def test_a_kill_loses_no_file(translator: Translator, tmp_path: Path) -> None:
     """SIGKILL in the middle; the next start finishes the job, with the result of an undisturbed one."""
     model = write_model(translator.loaded, tmp_path / "model")
-    sources = [f"Here is the lamp of {name}." for name in ("Anna", "Ben", "Carl", "Dora") * 60]
+    sources = [f"Here is the lamp of {name}." for name in ("Anna", "Ben", "Carl", "Dora") * 25]
     first = Server(tmp_path, model)
     body = "\n\n".join(sources) + "\n"
     job = httpx.post(f"{first.url}/v1/files", files={"file": ("book.txt", body.encode())}).json()["job"]
@@ -244,7 +245,12 @@ class Server:
         self.url = f"http://127.0.0.1:{port}"
         command = [sys.executable, "-m", "fenster", "serve", "-m", str(model), "--port", str(port), "--beam", "2"]
         with (folder / "log").open("ab") as log:
-            self.process = subprocess.Popen([*command, "--jobs", str(folder / "jobs")], stderr=log, stdout=log)
+            self.process = subprocess.Popen(
+                [*command, "--jobs", str(folder / "jobs")],
+                stderr=log,
+                stdout=log,
+                env=os.environ | {"OMP_NUM_THREADS": "1"},
+            )
         began = time.monotonic()
         while True:
             try:
