@@ -168,7 +168,10 @@ def test_large_bodies_headers_and_metrics(start: Start) -> None:
     assert "access-control-allow-origin" not in answer.headers
     text = httpx.get(f"{url}/metrics").text
     assert 'fenster_requests_total{path="/languages",status="200"} 1.0' in text and "fenster_open 0.0" in text
-    assert httpx.get(f"{url}/openapi.json").json()["info"]["title"] == "Fenster"
+    described = httpx.get(f"{url}/openapi.json").json()
+    assert described["info"]["title"] == "Fenster"
+    for path in ("/translate", "/detect", "/translate_file", "/v1/files", "/v1/documents", "/v1/attention"):
+        assert described["paths"][path]["post"]["requestBody"]["content"], path
     missing = httpx.get(f"{url}/nothing")
     assert missing.status_code == 404 and list(missing.json()) == ["error"]
 

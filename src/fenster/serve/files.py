@@ -12,6 +12,7 @@ from starlette.datastructures import UploadFile
 
 from fenster.decode.files import DOCUMENT_FORMATS
 from fenster.language import REGISTERS
+from fenster.serve import openapi
 from fenster.serve.access import RefusedError
 from fenster.serve.jobs import FileJob
 from fenster.serve.requests import check_access, fields_of, service_of
@@ -39,7 +40,7 @@ def shown_name(name: str, language: str) -> str:
     return re.sub(r"[^\w.-]+", "_", f"{Path(name).stem}_{language}{Path(name).suffix}")
 
 
-@router.post("", status_code=202)
+@router.post("", status_code=202, openapi_extra=openapi.upload({"register": "formal"}))
 async def add(request: Request) -> dict[str, Any]:
     """Send a `file`, and a `register` if wanted. The answer names the job."""
     service, fields = service_of(request), await fields_of(request)

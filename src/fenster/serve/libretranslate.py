@@ -15,14 +15,24 @@ from fenster.language import REGISTERS, load_language
 from fenster.language.identify import detect_language
 from fenster.serve.access import RefusedError
 from fenster.serve.files import shown_name, suffixes, upload_name
+from fenster.serve.openapi import body, upload
 from fenster.serve.requests import Service, check_access, fields_of, service_of, text_field
 from fenster.serve.texts import RequestText
 
 router = APIRouter(tags=["LibreTranslate"])
 _MOST_ALTERNATIVES = 10
+_EXAMPLE = {
+    "q": ["Here is the lamp.", "It is very old."],
+    "source": "en",
+    "target": "de",
+    "format": "text",
+    "alternatives": 0,
+    "register": "formal",
+    "api_key": "",
+}
 
 
-@router.post("/translate")
+@router.post("/translate", openapi_extra=body(_EXAMPLE, ("q", "source", "target")))
 async def translate(request: Request) -> dict[str, Any]:
     """Translate `q`, a text or a list of texts, which are one document. `format`: text or html. `alternatives`: how
     many others to give, of texts of a single sentence. `register`: formal or informal, ours."""
@@ -63,7 +73,7 @@ async def languages(request: Request) -> list[dict[str, Any]]:
     ]
 
 
-@router.post("/detect")
+@router.post("/detect", openapi_extra=body({"q": "Guten Tag!"}, ("q",)))
 async def detect(request: Request) -> list[dict[str, Any]]:
     """The language of `q`."""
     service, fields = service_of(request), await fields_of(request)
@@ -74,15 +84,15 @@ async def detect(request: Request) -> list[dict[str, Any]]:
     return [{"confidence": round(100 * sure, 1), "language": code}]
 
 
-@router.post("/translate_file")
+@router.post("/translate_file", openapi_extra=upload({"source": "en", "target": "de"}))
 async def translate_file(request: Request) -> dict[str, str]:
     """Translate an uploaded `file`; the answer says where the result can be fetched."""
     service, fields = service_of(request), await fields_of(request)
     check_access(request, fields.get("api_key"))
-    upload = fields.get("file")
-    name = upload_name(upload)
-    assert isinstance(upload, UploadFile)
-    data = await upload.read()
+    given = fields.get("file")
+    name = upload_name(given)
+    assert isinstance(given, UploadFile)
+    data = await given.read()
     text = await asyncio.to_thread(RequestText.of_file, data, name, service.options)
     texts = text.document().texts
     service.check_length(texts)
