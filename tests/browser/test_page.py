@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -36,7 +37,7 @@ def page(server: Server, browser_path: str, tmp_path: Path) -> Iterator[WebDrive
         options.add_argument(argument)
     options.add_experimental_option("prefs", {"download.default_directory": str(tmp_path)})
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService("/usr/bin/chromedriver"))
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
     driver.get(server.url)
     yield driver
     errors = [entry for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]
