@@ -159,16 +159,13 @@ def test_calls_run_between_batches_and_may_be_given_up(engine: Engine) -> None:
 
 
 def test_the_thread_survives_whatever_happens(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    raised = []
+
     def broken(*_: Any) -> Any:
         monkeypatch.undo()
+        raised.append(True)
         raise KeyError("a defect")
 
     monkeypatch.setattr("fenster.decode.pool.DocumentPool.gather", broken)
-    with pytest.raises((FailedError, AssertionError)):
-
-        async def run() -> None:
-            await asyncio.wait_for(engine.translate(SHORT, deadline=2), 5)
-            raise AssertionError
-
-        asyncio.run(run())
-    assert engine.alive and len(texts(engine, SHORT)[0]) == 2
+    assert len(texts(engine, SHORT)[0]) == 2, "the document was still in the queue"
+    assert raised and engine.alive

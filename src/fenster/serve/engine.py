@@ -172,7 +172,7 @@ class Engine:
                     pool.add(job.state)
                 for event in pool.step():
                     self._deliver(event.document, event.translated)
-            except Exception as error:  # a defect, or memory: those who wait must know, and the service goes on
+            except Exception as error:  # a defect, or out of memory: tell whoever waits, and keep serving
                 traceback.print_exception(error)
                 pool = self.translator.pool()
                 for job in list(self._open.values()):
