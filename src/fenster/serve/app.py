@@ -23,7 +23,6 @@ from fenster.errors import ConfigError, FensterError
 from fenster.serve import documents, files, libretranslate, pages
 from fenster.serve.access import Access, RefusedError
 from fenster.serve.config import ServeConfig
-from fenster.serve.downloads import Downloads
 from fenster.serve.engine import Engine, FailedError, OverloadedError, TooLateError
 from fenster.serve.jobs import FileJobs
 from fenster.serve.metrics import Metrics
@@ -56,7 +55,6 @@ def create_app(translator: Translator, config: ServeConfig) -> FastAPI:
         engine,
         Access(config.keys, config.requests_per_minute),
         Metrics(engine),
-        Downloads(),
         FileJobs(engine, file_options(translator), config.jobs, config.most_waiting),
         Sessions(),
         pair,
@@ -70,7 +68,6 @@ def create_app(translator: Translator, config: ServeConfig) -> FastAPI:
         yield
         await service.jobs.stop()
         await asyncio.to_thread(engine.stop)
-        service.downloads.close()
 
     app = FastAPI(title="Fenster", version=__version__, lifespan=running, description=__doc__)
     app.state.service = service

@@ -60,7 +60,7 @@ async def status(request: Request, token: str) -> dict[str, Any]:
     return _job(request, token).status()
 
 
-@router.get("/{token}/result")
+@router.get("/{token}/result", name="file_result")
 async def result(request: Request, token: str) -> FileResponse:
     """The translated file."""
     job = _job(request, token)

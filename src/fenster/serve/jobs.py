@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fenster.decode.files import document_format
-from fenster.decode.files.base import FileOptions, FileSegment, ParsedFile
+from fenster.decode.files.base import FileOptions, ParsedFile
 from fenster.decode.result import Translated
 from fenster.decode.resume import Journal, stamp
-from fenster.document import Document, Segment
+from fenster.document import Document
 from fenster.errors import FensterError
 from fenster.io.files import FileSource, atomic_path
 from fenster.serve.engine import Engine, FailedError, OverloadedError, TooLateError
@@ -111,6 +111,15 @@ class FileJobs:
     def result(self, job: FileJob) -> Path:
         return self._folder / job.token / f"result{job.suffix}"
 
+    async def finished(self, job: FileJob, seconds: float) -> bool:
+        """Wait for a job; one that takes longer is removed."""
+        assert job.task is not None
+        await asyncio.wait([job.task], timeout=seconds)
+        if not job.task.done():
+            await self.remove(job)
+            return False
+        return True
+
     async def remove(self, job: FileJob) -> None:
         """Cancel a job, and forget all of it."""
         if job.task is not None and not job.task.done():
@@ -125,9 +134,10 @@ class FileJobs:
         try:
             parsed = await asyncio.to_thread(self._parsed, job)
             job.segments = len(parsed.segments)
-            documents = [_document(part, job.register) for part in parsed.documents]
+            documents = parsed.as_documents(job.register)
             with Journal(self.result(job), await asyncio.to_thread(self._stamp, documents)) as journal:
-                data = await asyncio.to_thread(_rendered, parsed, await self._translated(job, documents, journal))
+                translated = await self._translated(job, documents, journal)
+                data = await asyncio.to_thread(parsed.rendered, iter(translated))
                 with atomic_path(self.result(job)) as temporary:
                     temporary.write_bytes(data)
                 journal.remove()
@@ -192,14 +202,3 @@ class FileJobs:
             if not path.is_file() or path.stat().st_mtime < old:
                 self._jobs.pop(job.token)
                 shutil.rmtree(path.parent, ignore_errors=True)
-
-
-def _document(segments: Sequence[FileSegment], register: str) -> Document:
-    return Document(
-        "", tuple(Segment(one.text, register=one.register or register, marks=one.marks) for one in segments)
-    )
-
-
-def _rendered(parsed: ParsedFile, translated: list[Translated]) -> bytes:
-    pieces = parsed.render(iter(translated))
-    return b"".join(piece.encode() if isinstance(piece, str) else piece for piece in pieces)

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import FileResponse
 from starlette.datastructures import UploadFile
 
 from fenster.decode.result import Translated
 from fenster.language import REGISTERS, load_language
 from fenster.language.identify import detect_language
+from fenster.serve import openapi
 from fenster.serve.access import RefusedError
-from fenster.serve.files import shown_name, suffixes, upload_name
-from fenster.serve.openapi import body, upload
+from fenster.serve.engine import TooLateError
+from fenster.serve.files import suffixes, upload_name
 from fenster.serve.requests import Service, check_access, fields_of, service_of, text_field
 from fenster.serve.texts import RequestText
 
@@ -32,7 +32,7 @@ _EXAMPLE = {
 }
 
 
-@router.post("/translate", openapi_extra=body(_EXAMPLE, ("q", "source", "target")))
+@router.post("/translate", openapi_extra=openapi.body(_EXAMPLE, ("q", "source", "target")))
 async def translate(request: Request) -> dict[str, Any]:
     """Translate `q`, a text or a list of texts, which are one document. `format`: text or html. `alternatives`: how
     many others to give, of texts of a single sentence. `register`: formal or informal, ours."""
@@ -56,7 +56,7 @@ async def translate(request: Request) -> dict[str, Any]:
         raise RefusedError(400, f"register must be one of {', '.join(REGISTERS)}")
     text = await asyncio.to_thread(RequestText.of, texts, kind, service.options)
     segments = await service.translate(request, text.document(register))
-    translated = [one.decode() for one in await asyncio.to_thread(text.rendered, segments)]
+    translated = await asyncio.to_thread(text.rendered, segments)
     answer["translatedText"] = translated if isinstance(given, list) else translated[0]
     if alternatives:
         others = [_alternatives(own, alternatives) for own in _by_text(text, segments)]
@@ -73,7 +73,7 @@ async def languages(request: Request) -> list[dict[str, Any]]:
     ]
 
 
-@router.post("/detect", openapi_extra=body({"q": "Guten Tag!"}, ("q",)))
+@router.post("/detect", openapi_extra=openapi.body({"q": "Guten Tag!"}, ("q",)))
 async def detect(request: Request) -> list[dict[str, Any]]:
     """The language of `q`."""
     service, fields = service_of(request), await fields_of(request)
@@ -84,32 +84,23 @@ async def detect(request: Request) -> list[dict[str, Any]]:
     return [{"confidence": round(100 * sure, 1), "language": code}]
 
 
-@router.post("/translate_file", openapi_extra=upload({"source": "en", "target": "de"}))
+@router.post("/translate_file", openapi_extra=openapi.upload({"source": "en", "target": "de"}))
 async def translate_file(request: Request) -> dict[str, str]:
     """Translate an uploaded `file`; the answer says where the result can be fetched."""
     service, fields = service_of(request), await fields_of(request)
     check_access(request, fields.get("api_key"))
-    given = fields.get("file")
-    name = upload_name(given)
-    assert isinstance(given, UploadFile)
-    data = await given.read()
-    text = await asyncio.to_thread(RequestText.of_file, data, name, service.options)
-    texts = text.document().texts
-    service.check_length(texts)
-    source, _ = _languages(service, fields, texts)
-    if source != fields["target"]:
-        segments = await service.translate(request, text.document())
-        (data,) = await asyncio.to_thread(text.rendered, segments)
-    token = service.downloads.add(data, shown_name(name, fields["target"]))
-    return {"translatedFileUrl": str(request.url_for("download_file", token=token))}
-
-
-@router.get("/download_file/{token}", name="download_file")
-async def download_file(request: Request, token: str) -> FileResponse:
-    kept = service_of(request).downloads.find(token)
-    if kept is None:
-        raise RefusedError(404, "Invalid filename")
-    return FileResponse(kept[0], filename=kept[1], media_type="application/octet-stream")
+    upload = fields.get("file")
+    name = upload_name(upload)
+    assert isinstance(upload, UploadFile)
+    source, _ = _languages(service, fields, [])
+    if source == fields["target"]:
+        raise RefusedError(400, f"{source} to {source} is not supported for files")
+    job = service.jobs.add(await upload.read(), name, "")
+    if not await service.jobs.finished(job, service.config.deadline):
+        raise TooLateError
+    if job.state == "failed":
+        raise RefusedError(400, job.error)
+    return {"translatedFileUrl": str(request.url_for("file_result", token=job.token))}
 
 
 @router.get("/frontend/settings")

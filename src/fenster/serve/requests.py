@@ -15,7 +15,6 @@ from fenster.decode.result import Translated
 from fenster.document import Document
 from fenster.serve.access import Access, RefusedError
 from fenster.serve.config import ServeConfig
-from fenster.serve.downloads import Downloads
 from fenster.serve.engine import Engine
 from fenster.serve.jobs import FileJobs
 from fenster.serve.metrics import Metrics
@@ -32,7 +31,6 @@ class Service:
     engine: Engine
     access: Access
     metrics: Metrics
-    downloads: Downloads
     jobs: FileJobs
     sessions: Sessions
     languages: tuple[str, str]

@@ -1,15 +1,15 @@
-"""A request's text or file as one document, and its translation in the same form."""
+"""A request's texts as one document, and their translations in the same form."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from fenster.decode.files import document_format
 from fenster.decode.files.base import FileOptions, ParsedFile
 from fenster.decode.result import Translated
-from fenster.document import Document, Segment
+from fenster.document import Document
 from fenster.io.files import FileSource
 
 
@@ -18,7 +18,7 @@ class RequestText:
     """Several texts that are one document: each is translated in the context of those before it."""
 
     parsed: Sequence[ParsedFile]
-    ends: Sequence[bytes] = ()
+    ends: Sequence[bytes]
     """What the writer of plain text adds to those that do not end in a line break."""
 
     @classmethod
@@ -29,23 +29,12 @@ class RequestText:
         ends = [b"" if text.endswith(("\n", "\r")) else b"\n" for text in texts]
         return cls([form.parse(FileSource(text.encode(), name), options) for text in texts], ends)
 
-    @classmethod
-    def of_file(cls, data: bytes, name: str, options: FileOptions) -> RequestText:
-        """An uploaded file; of its name only the ending counts."""
-        path = Path("upload").with_suffix(Path(name).suffix.lower())
-        return cls([document_format(None, path).parse(FileSource(data, path), options)])
-
     def document(self, register: str = "") -> Document:
-        segments = (segment for file in self.parsed for segment in file.segments)
-        return Document(
-            "", tuple(Segment(one.text, register=one.register or register, marks=one.marks) for one in segments)
-        )
+        parts = (document for file in self.parsed for document in file.as_documents(register))
+        return Document("", tuple(segment for document in parts for segment in document.segments))
 
-    def rendered(self, translated: Sequence[Translated]) -> list[bytes]:
+    def rendered(self, translated: Sequence[Translated]) -> list[str]:
         """Each text again, from the segments of all."""
-        waiting: Iterator[Translated] = iter(translated)
-        made = [
-            b"".join(piece.encode() if isinstance(piece, str) else piece for piece in file.render(waiting))
-            for file in self.parsed
-        ]
-        return [one.removesuffix(end) for one, end in zip(made, self.ends or [b""] * len(made), strict=True)]
+        waiting = iter(translated)
+        made = [file.rendered(waiting) for file in self.parsed]
+        return [one.removesuffix(end).decode() for one, end in zip(made, self.ends, strict=True)]

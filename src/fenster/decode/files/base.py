@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from fenster.decode.result import Translated
-from fenster.document import Mark
+from fenster.document import Document, Mark, Segment
 from fenster.io.files import FileSource
 
 
@@ -67,6 +67,17 @@ class ParsedFile(ABC):
     def remarks(self) -> list[str]:
         """After rendering: what a reader of the output should know."""
         return []
+
+    def as_documents(self, register: str = "") -> list[Document]:
+        """What is translated; `register` is that of segments that have none of their own."""
+        return [
+            Document("", tuple(Segment(one.text, register=one.register or register, marks=one.marks) for one in part))
+            for part in self.documents
+        ]
+
+    def rendered(self, translated: Iterator[Translated]) -> bytes:
+        """The whole output."""
+        return b"".join(piece.encode() if isinstance(piece, str) else piece for piece in self.render(translated))
 
     @property
     def segments(self) -> list[FileSegment]:

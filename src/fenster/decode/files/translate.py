@@ -18,7 +18,7 @@ from fenster.decode.guards import PROBLEMS
 from fenster.decode.result import Translated
 from fenster.decode.resume import Journal, stamp
 from fenster.decode.translator import Pairs, Translator
-from fenster.document import Document, Segment
+from fenster.document import Document
 from fenster.errors import ConfigError, FensterError, writing
 from fenster.io.files import FileSource, atomic_path, bare_suffix, check_not_input, compressed, compression
 from fenster.io.progress import bar, report
@@ -104,10 +104,7 @@ def translate_parsed(
     output = None if output in _STANDARD_OUTPUT else output
     if output is not None and (not output.name or output.is_dir()):
         raise FensterError("is a folder", path=output, expected="the name of a file to write")
-    documents = [
-        Document("", tuple(Segment(one.text, register=one.register, marks=one.marks) for one in document))
-        for document in file.documents
-    ]
+    documents = file.as_documents()
     reading = {key: value for key, value in asdict(options).items() if key != "nbest"}  # the journal has all of them
     settings = {**translator.settings(), "history": list(history), **reading}
     ordinary = output is not None and (output.is_file() or not output.exists())  # not a pipe
@@ -116,14 +113,14 @@ def translate_parsed(
     mark = stamp([document.segments for document in documents], translator.loaded.folder, settings)
     with Journal(output if ordinary else None, mark) as journal:
         segments = _translated(translator, documents, journal, history)
-        pieces = file.render(_summarised(file, segments, summary))
+        summarised = _summarised(file, segments, summary)
         if output is None:
             with writing(Path("standard output")):
-                for piece in pieces:
+                for piece in file.render(summarised):
                     _print(piece)
             summary.remarks = _remarks(file, reused)
             return summary
-        data = compressed(b"".join(piece.encode() if isinstance(piece, str) else piece for piece in pieces), output)
+        data = compressed(file.rendered(summarised), output)
         segments.close()
         summary.remarks = _remarks(file, reused)
         with atomic_path(output) as temporary:
