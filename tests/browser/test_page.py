@@ -122,11 +122,15 @@ def test_other_ways_and_attention(page: WebDriver) -> None:
 
 def test_a_file_comes_back(page: WebDriver, tmp_path: Path) -> None:
     page.find_element(By.ID, "file").send_keys(str(FILES / "lo_report.docx"))
-    link = until(page, lambda: page.find_elements(By.CSS_SELECTOR, "#status a"), 120)[0]
-    link.click()
+    links = until(page, lambda: page.find_elements(By.CSS_SELECTOR, "#status a"), 120)
+    links[0].click()
     until(page, lambda: list(tmp_path.glob("*.docx")))
     (fetched,) = tmp_path.glob("*.docx")
     assert fetched.name == "lo_report_de.docx" and fetched.read_bytes()[:2] == b"PK"
+    next(one for one in links if one.text == ".tmx").click()
+    until(page, lambda: list(tmp_path.glob("*.tmx")))
+    (fetched,) = tmp_path.glob("*.tmx")
+    assert fetched.name == "lo_report_bilingual.tmx" and b"<tuv" in fetched.read_bytes()
 
 
 def test_cancel(page: WebDriver) -> None:
@@ -164,3 +168,18 @@ def test_a_server_that_restarts(page: WebDriver, server: Server) -> None:
     until(page, lambda: status(page).startswith("That did not work"))
     server.start()
     assert len(translate(page, "Here is the lamp. It is very old.")) == 2
+
+
+def test_a_glossary(page: WebDriver) -> None:
+    page.find_element(By.CSS_SELECTOR, "details summary").click()
+    box = page.find_element(By.ID, "glossary")
+    box.send_keys("lamp = Leuchte")
+    assert "Leuchte" in translate(page, TEXT)[0]
+    box.send_keys("\nnonsense")
+    page.find_element(By.ID, "translate").click()
+    until(page, lambda: "“nonsense” is not: term = translation" in status(page))
+
+
+def test_the_description_of_the_interface(page: WebDriver, server: Server) -> None:
+    page.get(f"{server.url}docs")
+    until(page, lambda: "/v1/documents" in page.find_element(By.TAG_NAME, "body").text)

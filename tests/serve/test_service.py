@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
 import time
+from html import escape
 from pathlib import Path
 
 import httpx
@@ -16,6 +18,7 @@ from libretranslatepy import LibreTranslateAPI
 
 from fenster.decode.config import DecodeConfig
 from fenster.decode.translator import Translator
+from fenster.errors import FensterError
 from fenster.serve.access import hashed, new_key
 from tests.helpers.models import write_model
 from tests.serve.conftest import Start
@@ -297,3 +300,51 @@ def test_the_page_and_what_it_asks_for(start: Start) -> None:
     assert wrong.status_code == 400
     large = httpx.post(f"{url}/v1/attention", json={"sources": ["x" * 3000], "targets": ["y" * 3000], "word": 0})
     assert large.status_code == 413
+
+
+def test_a_glossary_of_the_request(start: Start) -> None:
+    url = start()
+    body = {"segments": ["Here is the lamp.", "It is very old."], "glossary": {"lamp": ["Leuchte", "Leuchten"]}}
+    (_, first), (_, second), _ = events(httpx.post(f"{url}/v1/documents", json=body).text)
+    assert "Leuchte" in str(first["target"]) and "Leuchte" not in str(second["target"])
+    (_, plain), *_ = events(httpx.post(f"{url}/v1/documents", json={"segments": body["segments"]}).text)
+    assert "Leuchte" not in str(plain["target"]), "it is for that request only"
+    mistakes: tuple[object, ...] = ({"lamp": ""}, {" ": "Leuchte"}, {"lamp": []}, {"lamp": 7}, ["lamp"])
+    for wrong in mistakes:
+        refused = httpx.post(f"{url}/v1/documents", json=body | {"glossary": wrong})
+        assert refused.status_code == 400 and "glossary" in refused.json()["error"], wrong
+
+
+def test_a_file_with_a_glossary_comes_back_for_review(start: Start) -> None:
+    url = start()
+    upload = {"file": ("letter.txt", b"Here is the lamp.\nIt is very old.\n")}
+    answer = httpx.post(f"{url}/v1/files", files=upload, data={"glossary": '{"lamp": "Leuchte"}'})
+    job = answer.json()["job"]
+    assert httpx.get(f"{url}/v1/files/{job}/bilingual").status_code in (200, 409)
+    assert finished(url, job)["state"] == "done"
+    result = httpx.get(f"{url}/v1/files/{job}/result").text.splitlines()
+    assert "Leuchte" in result[0]
+    page = httpx.get(f"{url}/v1/files/{job}/bilingual")
+    assert all(escape(text) in page.text for text in ["Here is the lamp.", *result])
+    assert "letter_bilingual.html" in page.headers["content-disposition"]
+    for kind, begins in (("docx", b"PK"), ("tmx", b"<?xml"), ("xliff", b"<?xml")):
+        assert httpx.get(f"{url}/v1/files/{job}/bilingual?format={kind}").content.startswith(begins)
+    assert httpx.get(f"{url}/v1/files/{job}/bilingual?format=exe").status_code == 400
+    for wrong in ("{", "[]", '{"lamp": ""}'):
+        assert httpx.post(f"{url}/v1/files", files=upload, data={"glossary": wrong}).status_code == 400
+
+
+def test_one_service_per_folder_of_jobs(start: Start, tmp_path: Path) -> None:
+    start(jobs=tmp_path / "jobs")
+    with pytest.raises(FensterError, match="another service keeps its jobs here"):
+        start(jobs=tmp_path / "jobs")
+
+
+def test_the_description_of_the_interface_needs_no_other_server(start: Start) -> None:
+    url = start()
+    page = httpx.get(f"{url}/docs")
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assets = re.findall(r'(?:src|href)="([^"]+)"', page.text)
+    assert len(assets) >= 2 and all(one.startswith("/docs-page/") for one in assets)
+    assert all(httpx.get(url + one).status_code == 200 for one in assets)
+    assert httpx.get(f"{url}/openapi.json").json()["info"]["title"] == "Fenster"

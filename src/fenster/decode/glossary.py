@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,8 @@ from fenster.language.inflection import inflected, stems
 
 _HEADER = {"source", "target", "term", "translation", "english", "german", "en", "de"}
 _SHORTEST_STEM = 4  # letters of a term that may be part of a compound
+GivenTerms = Mapping[str, str | Sequence[str]]
+"""Terms with their translations, or with all forms of them."""
 _COLUMNS = "source,target, or source,target,forms, with | between forms"
 
 
@@ -49,6 +51,8 @@ class Glossary:
     """Longer terms win over terms within them. A term in small letters is found however it is capitalised."""
 
     def __init__(self, terms: Sequence[GlossaryTerm], source: Language | None) -> None:
+        """Of several terms with the same source the first counts."""
+        self.terms = tuple(terms)
         self._by_form: dict[str, GlossaryTerm] = {}
         for term in terms:
             for form in inflected(term.source, source):
@@ -101,6 +105,17 @@ def read_glossary(path: Path, source: Language | None, target: Language | None) 
     if not terms:
         raise InputError("no terms", path=path, expected=f"one per line: {_COLUMNS}")
     return Glossary(terms, source)
+
+
+def read_terms(given: GivenTerms, target: Language | None) -> list[GlossaryTerm]:
+    """Terms that a program gives."""
+    terms: list[GlossaryTerm] = []
+    for source, forms in given.items():
+        written = [normalise(form) for form in ([forms] if isinstance(forms, str) else forms)]
+        if not normalise(source) or not all(written) or not written:
+            raise InputError(f"the glossary's term {source!r} or its translation is empty")
+        terms.append(_term([normalise(source), written[0], "|".join(written[1:])], target))
+    return terms
 
 
 def _term(columns: Sequence[str], language: Language | None) -> GlossaryTerm:

@@ -45,7 +45,7 @@ class GlossarySearch:
     def _readings(self, request: SearchRequest, piece: Piece, terms: Sequence[GlossaryTerm]) -> list[SearchRequest]:
         """A search that must produce some terms, and the same with these terms in the source. From the second the
         model knows where they go, and translates nothing twice; from the first, numbers and cases."""
-        glossary, ours = self._planner.glossary, len(request.given)
+        glossary, ours = piece.glossary, len(request.given)
         assert glossary is not None
         parts = tuple(
             glossary.with_targets(part, terms) if isinstance(part, str) else part for part in piece.text.parts

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import numpy as np
 from fenster.data.text import normalise
 from fenster.data.tokenizer import Ids, Tokenizer
 from fenster.decode.config import DecodeConfig
-from fenster.decode.glossary import GlossaryTerm, read_glossary
+from fenster.decode.glossary import GivenTerms, Glossary, GlossaryTerm, read_glossary, read_terms
 from fenster.decode.markup import Enclosed, around_all, tag_marks, within, without_pairs
 from fenster.decode.passthrough import split_passthrough
 from fenster.document import Mark
@@ -45,6 +46,7 @@ class Piece:
     """Inline markup around some of its words, outer pairs first."""
     terms: tuple[GlossaryTerm, ...] = ()
     """Of the glossary, those that the text has."""
+    glossary: Glossary | None = None
     figures: tuple[tuple[str, str], ...] = ()
     """Figures that are not placeholders, and how the target language writes them."""
 
@@ -101,7 +103,7 @@ class Planner:
         # Without placeholders a number would cut its sentence in two: it is left to the model, and what the model
         # copied is written anew.
         numbers = config.numbers if tokenizer.placeholders else "model"
-        self._source = source
+        self._source, self._target_language = source, target
         self.converter = NumberConverter(source, target) if source and target else None
         self._rewrites = config.numbers == "convert" and not tokenizer.placeholders
         self.counter = None if source is None or target is None else RegisterCounter(source, target)
@@ -117,6 +119,13 @@ class Planner:
         self.quotes = None if target is None else target.quotes
         self._target = pair[1] if known and pair is not None else None
         self._language = LanguageCheck(*pair) if known and pair is not None and not config.assume_language else None
+
+    def with_terms(self, given: GivenTerms) -> Planner:
+        """A planner that also has these terms; they win over those of the settings."""
+        known = () if self.glossary is None else self.glossary.terms
+        planner = copy(self)
+        planner.glossary = Glossary([*read_terms(given, self._target_language), *known], self._source)
+        return planner
 
     def plan(self, text: str, register: Register | None = None, marks: Sequence[Mark] = ()) -> SegmentPlan:
         """`marks` are inline markup; text with marks must be normalised already, since they count its characters."""
@@ -232,7 +241,15 @@ class Planner:
         differing = tuple((ours, theirs) for ours, theirs in written if ours != theirs)
         hours = [] if self.converter is None else self.converter.with_hour_word(text.values.values())
         terms = () if self.glossary is None else self.glossary.find(text.visible)
-        return Piece(text, self.encode(text, register), register, tuple(enclosed), terms, (*differing, *hours))
+        return Piece(
+            text,
+            self.encode(text, register),
+            register,
+            tuple(enclosed),
+            terms,
+            self.glossary if terms else None,
+            (*differing, *hours),
+        )
 
     def encode(self, text: ProtectedText, register: Register | None = None) -> Ids:
         """The ids that the model reads."""

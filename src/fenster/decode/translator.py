@@ -18,6 +18,7 @@ from fenster.decode.attention_maps import cross_attention
 from fenster.decode.config import DecodeConfig
 from fenster.decode.document_state import DocumentState
 from fenster.decode.document_style import DocumentStyle
+from fenster.decode.glossary import GivenTerms
 from fenster.decode.glossary_search import GlossarySearch
 from fenster.decode.guards import Checker
 from fenster.decode.passthrough import split_passthrough
@@ -178,7 +179,7 @@ class Translator:
         pieces = [state.piece(request) for state, request in zip(owners, requests, strict=True)]
         if self.config.guards:
             results = self._second_try.improved(requests, pieces, results)
-        return self._glossary_search.improved(requests, pieces, results) if self.config.glossary else results
+        return self._glossary_search.improved(requests, pieces, results)
 
     def open(
         self,
@@ -188,8 +189,10 @@ class Translator:
         *,
         history: Pairs = (),
         gold: Document | None = None,
+        terms: GivenTerms | None = None,
     ) -> DocumentState:
-        """A document that is ready for a pool, under a number of the caller's choice."""
+        """A document that is ready for a pool, under a number of the caller's choice; `terms` are its glossary."""
+        planner = self.planner.with_terms(terms) if terms else self.planner
         plans: list[SegmentPlan] = []
         remembered: dict[int, list[tuple[Ids, Ids]]] = {}
         pieces = 0
@@ -200,7 +203,7 @@ class Translator:
                 ours, theirs = self._encode([text, self.memory[text]])
                 remembered.setdefault(pieces, []).append((ours, theirs))
             else:
-                plans.append(self.planner.plan(segment.text, self._register(segment), segment.marks))
+                plans.append(planner.plan(segment.text, self._register(segment), segment.marks))
                 pieces += len(plans[-1].pieces)
         if gold is not None and len(gold) != len(document):
             raise ConfigError(f"gold has {len(gold)} segments, and the document {len(document)}")

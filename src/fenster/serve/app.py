@@ -14,6 +14,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.responses import JSONResponse
+from fastapi_offline import FastAPIOffline
 from starlette.exceptions import HTTPException
 
 from fenster import __version__
@@ -36,11 +37,19 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Content-Security-Policy": "default-src 'none'",
 }
+_ABOUT = """Document-level machine translation. A page for people is at [/](/).
+
+Requests under *LibreTranslate* are answered as that program answers them; those under *documents* and *files* know
+documents, registers, glossaries and history. Errors are `{"error": "…"}`."""
 _CROSS_ORIGIN: dict[str, Any] = {
     "allow_methods": ["GET", "POST", "DELETE"],
     "allow_headers": ["Authorization", "Content-Type"],
 }
-_PAGES = ("/docs", "/redoc")  # FastAPI's own, which load scripts
+_DOCS = "/docs"
+_DOCS_POLICY = (  # Swagger's page has its start inline
+    "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
+    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 
 
 def create_app(translator: Translator, config: ServeConfig) -> FastAPI:
@@ -69,7 +78,16 @@ def create_app(translator: Translator, config: ServeConfig) -> FastAPI:
         await service.jobs.stop()
         await asyncio.to_thread(engine.stop)
 
-    app = FastAPI(title="Fenster", version=__version__, lifespan=running, description=__doc__)
+    service.jobs.lock()
+    app = FastAPIOffline(
+        _DOCS,
+        None,
+        title="Fenster",
+        version=__version__,
+        lifespan=running,
+        description=_ABOUT,
+        static_url="/docs-page",
+    )
     app.state.service = service
     app.include_router(libretranslate.router)
     app.include_router(documents.router)
@@ -110,9 +128,10 @@ async def _watched(request: Request, call: Callable[[Request], Awaitable[Respons
     service.metrics.seconds.labels(path).observe(seconds)
     line = {"time": time.time(), "path": path, "status": response.status_code, "seconds": round(seconds, 4)}
     print(json.dumps(line), file=sys.stderr, flush=True)
-    if request.url.path not in _PAGES:
-        for name, value in _HEADERS.items():
-            response.headers.setdefault(name, value)
+    if request.url.path == _DOCS:
+        response.headers["Content-Security-Policy"] = _DOCS_POLICY
+    for name, value in _HEADERS.items():
+        response.headers.setdefault(name, value)
     return response
 
 

@@ -16,7 +16,7 @@ from fenster.errors import FensterError
 from fenster.language.register import Form
 from fenster.serve.access import RefusedError
 from fenster.serve.engine import FailedError, OverloadedError, TooLateError
-from fenster.serve.requests import Service, check_access, service_of
+from fenster.serve.requests import GlossaryField, Service, check_access, service_of
 from fenster.serve.texts import RequestText
 
 _MOST_HISTORY = 100  # pairs: what came before them is out of every window's reach
@@ -34,11 +34,19 @@ class DocumentRequest(Config):
     """Earlier sentences with their translations: context only."""
     session: str = ""
     """A session of /v1/sessions: what was translated in it before is context, and this document is added to it."""
+    glossary: GlossaryField = Field(default={})
+    """Terms with their translations, or with all forms of them; they win over those of the service."""
     alternatives: int = Field(default=0, ge=0, le=10)
 
     model_config = ConfigDict(
         json_schema_extra={
-            "examples": [{"segments": ["Here is the lamp.", "It is very old."], "register": "formal"}]
+            "examples": [
+                {
+                    "segments": ["Here is the lamp.", "It is very old."],
+                    "register": "formal",
+                    "glossary": {"lamp": "Leuchte"},
+                }
+            ]
         },
     )
 
@@ -49,11 +57,12 @@ async def accepted(request: Request, body: DocumentRequest) -> AsyncIterator[Tra
     service = service_of(request)
     document = _document(body, service)
     history = body.history[-_MOST_HISTORY:]
-    service.check_length([*document.texts, *(text for pair in history for text in pair)])
+    terms = [f"{source}{forms}" for source, forms in body.glossary.items()]
+    service.check_length([*document.texts, *terms, *(text for pair in history for text in pair)])
     earlier = service.sessions.history(body.session) if body.session else []
     if earlier is None:
         raise RefusedError(404, "no such session")
-    return await service.engine.stream(document, [*earlier, *history], service.config.deadline)
+    return await service.engine.stream(document, [*earlier, *history], service.config.deadline, terms=body.glossary)
 
 
 @router.post("/documents", response_class=EventSourceResponse)
@@ -109,6 +118,8 @@ def _segment(index: int, translated: Translated, address: Sequence[Form], altern
         "warnings": list(translated.warnings),
         "address": address,
     }
+    if translated.missed_terms:
+        made["missed_terms"] = list(translated.missed_terms)
     if alternatives:
         made["alternatives"] = [
             {"target": text, "score": round(score, 4)} for text, score in translated.alternatives[:alternatives]

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from fenster.decode.document_state import DocumentState
+from fenster.decode.glossary import GivenTerms
 from fenster.decode.result import Translated
 from fenster.decode.translator import Pairs, Translator
 from fenster.document import Document
@@ -93,13 +94,14 @@ class Engine:
         history: Pairs = (),
         deadline: float = 600.0,
         done: Sequence[Translated] = (),
+        terms: GivenTerms | None = None,
     ) -> AsyncIterator[Translated]:
         """The segments of a document as they are ready, but for the first that are `done` already. It is in the queue
         when this returns, or an error says why not; who stops listening cancels it."""
         self._check_room()
         number, until = next(self._numbers), time.monotonic() + deadline
         # A long document takes a while to plan: not in the engine's thread, where all would wait for it.
-        state = await asyncio.to_thread(self.translator.open, number, document, done, history=history)
+        state = await asyncio.to_thread(self.translator.open, number, document, done, history=history, terms=terms)
         loop, messages = asyncio.get_running_loop(), asyncio.Queue[object]()
 
         def deliver(message: object) -> None:

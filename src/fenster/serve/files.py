@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse
+from pydantic import TypeAdapter, ValidationError
 from starlette.datastructures import UploadFile
 
 from fenster.decode.files import DOCUMENT_FORMATS
+from fenster.decode.glossary import GivenTerms
 from fenster.language import REGISTERS
 from fenster.serve import openapi
 from fenster.serve.access import RefusedError
 from fenster.serve.jobs import FileJob
-from fenster.serve.requests import check_access, fields_of, service_of
+from fenster.serve.requests import GlossaryField, check_access, fields_of, service_of
 
 router = APIRouter(prefix="/v1/files", tags=["files"])
+_GLOSSARY = '{"lamp": "Leuchte"}'
+_TERMS: TypeAdapter[GlossaryField] = TypeAdapter(GlossaryField)
 
 
 def suffixes() -> set[str]:
@@ -40,9 +44,10 @@ def shown_name(name: str, language: str) -> str:
     return re.sub(r"[^\w.-]+", "_", f"{Path(name).stem}_{language}{Path(name).suffix}")
 
 
-@router.post("", status_code=202, openapi_extra=openapi.upload({"register": "formal"}))
+@router.post("", status_code=202, openapi_extra=openapi.upload({"register": "formal", "glossary": _GLOSSARY}))
 async def add(request: Request) -> dict[str, Any]:
-    """Send a `file`, and a `register` if wanted. The answer names the job."""
+    """Send a `file`; if wanted, a `register`, and a `glossary`: a JSON object of terms with their translations, or
+    with lists of all forms. The answer names the job."""
     service, fields = service_of(request), await fields_of(request)
     check_access(request, fields.get("api_key"))
     upload = fields.get("file")
@@ -51,7 +56,8 @@ async def add(request: Request) -> dict[str, Any]:
     if register and register not in REGISTERS:
         raise RefusedError(400, f"register must be one of {', '.join(REGISTERS)}")
     assert isinstance(upload, UploadFile)
-    return service.jobs.add(await upload.read(), name, register).status()
+    glossary = _glossary(str(fields.get("glossary") or "{}"))
+    return service.jobs.add(await upload.read(), name, register, glossary).status()
 
 
 @router.get("/{token}")
@@ -63,12 +69,21 @@ async def status(request: Request, token: str) -> dict[str, Any]:
 @router.get("/{token}/result", name="file_result")
 async def result(request: Request, token: str) -> FileResponse:
     """The translated file."""
-    job = _job(request, token)
-    if job.state != "done":
-        raise RefusedError(409, f"the job is {job.state}")
-    service = service_of(request)
+    job, service = _finished(request, token), service_of(request)
     name = shown_name(job.name, service.languages[1])
     return FileResponse(service.jobs.result(job), filename=name, media_type="application/octet-stream")
+
+
+@router.get("/{token}/bilingual", name="file_bilingual")
+async def bilingual(
+    request: Request, token: str, format: Literal["html", "docx", "tmx", "xliff"] = "html"
+) -> Response:
+    """Source and translation side by side, for review."""
+    job = _finished(request, token)
+    data = await service_of(request).jobs.bilingual(job, f".{format}")
+    name = shown_name(f"{Path(job.name).stem}.{format}", "bilingual")
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(data, media_type="application/octet-stream", headers=headers)
 
 
 @router.delete("/{token}")
@@ -76,6 +91,20 @@ async def remove(request: Request, token: str) -> dict[str, Any]:
     """Cancel a job, and forget its files."""
     await service_of(request).jobs.remove(_job(request, token))
     return {"job": token, "state": "removed"}
+
+
+def _glossary(text: str) -> GivenTerms:
+    try:
+        return _TERMS.validate_json(text)
+    except ValidationError:
+        raise RefusedError(400, f"glossary must be a JSON object such as {_GLOSSARY}") from None
+
+
+def _finished(request: Request, token: str) -> FileJob:
+    job = _job(request, token)
+    if job.state != "done":
+        raise RefusedError(409, f"the job is {job.state}")
+    return job
 
 
 def _job(request: Request, token: str) -> FileJob:

@@ -21,16 +21,20 @@ from pathlib import Path
 
 from fenster.decode.files import document_format
 from fenster.decode.files.base import FileOptions, ParsedFile
+from fenster.decode.files.bilingual import Pair, Review, rendered_review
+from fenster.decode.glossary import GivenTerms
 from fenster.decode.result import Translated
 from fenster.decode.resume import Journal, stamp
 from fenster.document import Document
-from fenster.errors import FensterError
+from fenster.errors import FensterError, writing
 from fenster.io.files import FileSource, atomic_path
+from fenster.io.lock import ProcessLock
 from fenster.serve.engine import Engine, FailedError, OverloadedError, TooLateError
 
 _KEPT = 24 * 3600.0  # seconds that a finished job is kept
 _AGAIN = 1.0  # seconds until a job asks for its turn again
 _TRIES = 3
+_PAIRS = "pairs.json"
 _PATIENCE = 30 * 24 * 3600.0  # seconds that a job may take
 
 
@@ -40,6 +44,7 @@ class FileJob:
     name: str
     """The client's, to show; never part of a path."""
     register: str = ""
+    glossary: GivenTerms = field(default_factory=dict, repr=False)
     state: str = "waiting"  # running, done, failed
     error: str = ""
     segments: int = 0
@@ -66,18 +71,28 @@ class FileJobs:
 
     def __init__(self, engine: Engine, options: FileOptions, folder: Path | None, most: int) -> None:
         self._engine, self._options, self._most = engine, options, most
+        self._languages = (options.language, options.target)
         self._temporary = None if folder is not None else tempfile.TemporaryDirectory(prefix="fenster-jobs-")
         self._folder = folder if folder is not None else Path(self._temporary.name if self._temporary else "")
+        self._lock = ProcessLock(self._folder / ".lock")
         self._jobs: dict[str, FileJob] = {}
+
+    def lock(self) -> None:
+        """One service per folder: two would take each other's jobs."""
+        with writing(self._folder):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            if not self._lock.acquire():
+                raise FensterError(
+                    "another service keeps its jobs here", path=self._folder, fix="give each service its own --jobs"
+                )
 
     def start(self) -> None:
         """Pick up what an earlier process left."""
-        self._folder.mkdir(parents=True, exist_ok=True)
         for path in self._folder.glob("*/job.json"):
             try:
                 record = json.loads(path.read_text(encoding="utf-8"))
-                job = FileJob(path.parent.name, record["name"], record["register"], record["state"], record["error"])
-            except (ValueError, KeyError, TypeError):
+                job = FileJob(path.parent.name, **record)
+            except (ValueError, TypeError):
                 continue  # not ours, or written by half: its upload is still there for people
             self._jobs[job.token] = job
             if job.state in ("waiting", "running"):
@@ -89,14 +104,16 @@ class FileJobs:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        self._lock.release()
         if self._temporary is not None:
             self._temporary.cleanup()
 
-    def add(self, data: bytes, name: str, register: str) -> FileJob:
+    def add(self, data: bytes, name: str, register: str, glossary: GivenTerms | None = None) -> FileJob:
         self._forget()
         if sum(job.state in ("waiting", "running") for job in self._jobs.values()) >= self._most:
             raise OverloadedError
-        job = FileJob(secrets.token_hex(16), name, register)
+        self._engine.translator.planner.with_terms(glossary or {})  # an error is said now, not later
+        job = FileJob(secrets.token_hex(16), name, register, glossary or {})
         (self._folder / job.token).mkdir(parents=True)
         with atomic_path(self._upload(job)) as temporary:
             temporary.write_bytes(data)
@@ -110,6 +127,12 @@ class FileJobs:
 
     def result(self, job: FileJob) -> Path:
         return self._folder / job.token / f"result{job.suffix}"
+
+    async def bilingual(self, job: FileJob, suffix: str) -> bytes:
+        """Source and translation of a finished job, side by side, as a file of some kind."""
+        pairs = await asyncio.to_thread((self._folder / job.token / _PAIRS).read_text, encoding="utf-8")
+        review = Review(job.name, self._languages, [Pair(*pair) for pair in json.loads(pairs)])
+        return await asyncio.to_thread(rendered_review, suffix, review)
 
     async def finished(self, job: FileJob, seconds: float) -> bool:
         """Wait for a job; one that takes longer is removed."""
@@ -135,11 +158,9 @@ class FileJobs:
             parsed = await asyncio.to_thread(self._parsed, job)
             job.segments = len(parsed.segments)
             documents = parsed.as_documents(job.register)
-            with Journal(self.result(job), await asyncio.to_thread(self._stamp, documents)) as journal:
+            with Journal(self.result(job), await asyncio.to_thread(self._stamp, job, documents)) as journal:
                 translated = await self._translated(job, documents, journal)
-                data = await asyncio.to_thread(parsed.rendered, iter(translated))
-                with atomic_path(self.result(job)) as temporary:
-                    temporary.write_bytes(data)
+                await asyncio.to_thread(self._write, job, parsed, translated)
                 journal.remove()
             job.state = "done"
         except (FensterError, FailedError, TooLateError) as error:
@@ -154,10 +175,19 @@ class FileJobs:
         shown = Path(f"upload{job.suffix}")  # errors name it, and it says nothing of this machine
         return document_format(None, shown).parse(FileSource(upload.read_bytes(), shown), self._options)
 
-    def _stamp(self, documents: Sequence[Document]) -> str:
+    def _write(self, job: FileJob, parsed: ParsedFile, translated: Sequence[Translated]) -> None:
+        """The result, and what reviewers read."""
+        pairs = [Pair.of(where.line, one) for where, one in zip(parsed.segments, translated, strict=True)]
+        with atomic_path(self._folder / job.token / _PAIRS) as temporary:
+            temporary.write_text(json.dumps(pairs, ensure_ascii=False), encoding="utf-8")
+        with atomic_path(self.result(job)) as temporary:
+            temporary.write_bytes(parsed.rendered(iter(translated)))
+
+    def _stamp(self, job: FileJob, documents: Sequence[Document]) -> str:
         """Of everything that the translation depends on: a journal of another text or model is not resumed from."""
         translator = self._engine.translator
-        return stamp([one.segments for one in documents], translator.loaded.folder, translator.settings())
+        settings = translator.settings() | {"terms": dict(job.glossary)}
+        return stamp([one.segments for one in documents], translator.loaded.folder, settings)
 
     async def _translated(self, job: FileJob, documents: Sequence[Document], journal: Journal) -> list[Translated]:
         made: list[Translated] = []
@@ -165,18 +195,20 @@ class FileJobs:
             known = journal.known.get(number, [])
             made += known
             job.done = len(made)
-            async for one in self._stream(document, known):
+            async for one in self._stream(document, known, job.glossary):
                 journal.note(number, one)
                 made.append(one)
                 job.done += 1
         return made
 
-    async def _stream(self, document: Document, known: Sequence[Translated]) -> AsyncIterator[Translated]:
+    async def _stream(
+        self, document: Document, known: Sequence[Translated], terms: GivenTerms
+    ) -> AsyncIterator[Translated]:
         """The rest of a document, whatever others do: when the queue is full, or a batch fails, it tries again."""
         made, tries = list(known), 0
         while len(made) < len(document):
             try:
-                async for one in await self._engine.stream(document, deadline=_PATIENCE, done=made):
+                async for one in await self._engine.stream(document, deadline=_PATIENCE, done=made, terms=terms):
                     made.append(one)
                     yield one
             except OverloadedError:
@@ -190,7 +222,7 @@ class FileJobs:
         return self._folder / job.token / f"upload{job.suffix}"
 
     def _keep(self, job: FileJob) -> None:
-        record = {"name": job.name, "register": job.register, "state": job.state, "error": job.error}
+        record = {name: getattr(job, name) for name in ("name", "register", "glossary", "state", "error")}
         with atomic_path(self._folder / job.token / "job.json") as temporary:
             temporary.write_text(json.dumps(record) + "\n", encoding="utf-8")
 

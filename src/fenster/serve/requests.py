@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import Request
+from pydantic import Field
 from starlette.datastructures import UploadFile
 
 from fenster.decode.files.base import FileOptions
@@ -20,6 +21,8 @@ from fenster.serve.jobs import FileJobs
 from fenster.serve.metrics import Metrics
 from fenster.serve.sessions import Sessions
 
+GlossaryField = Annotated[dict[str, str | Annotated[list[str], Field(max_length=100)]], Field(max_length=1000)]
+"""Terms with their translations, or with all forms of them."""
 _LOOK = 0.5  # seconds between looks whether the client is still there
 
 

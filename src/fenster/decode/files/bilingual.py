@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fenster.data.corpora.tmx import TMX_END, tmx_start, tmx_unit
+from fenster.decode.files.inline import plain
 from fenster.decode.guards import PROBLEMS
+from fenster.decode.result import Translated
 from fenster.errors import ConfigError
 from fenster.io.files import atomic_path
 from fenster.language import locale
@@ -24,6 +26,11 @@ class Pair(NamedTuple):
     source: str
     target: str
     warnings: tuple[str, ...]
+
+    @classmethod
+    def of(cls, line: int, translated: Translated) -> Pair:
+        """A segment without its markup."""
+        return cls(line, plain(translated.source), plain(translated.text), translated.warnings)
 
 
 class Review(NamedTuple):
@@ -36,13 +43,18 @@ class Review(NamedTuple):
 
 
 def check_review(path: Path) -> None:
-    if path.suffix.lower() not in _WRITERS:
-        raise ConfigError(f"--bilingual {path}: unknown kind of file", expected=f"a name with {', '.join(_WRITERS)}")
+    if path.suffix.lower() not in REVIEWS:
+        raise ConfigError(f"--bilingual {path}: unknown kind of file", expected=f"a name with {', '.join(REVIEWS)}")
 
 
 def write_review(path: Path, review: Review) -> None:
     with atomic_path(path) as temporary:
-        temporary.write_bytes(_WRITERS[path.suffix.lower()](review))
+        temporary.write_bytes(rendered_review(path.suffix.lower(), review))
+
+
+def rendered_review(suffix: str, review: Review) -> bytes:
+    """One of `REVIEWS`."""
+    return REVIEWS[suffix](review)
 
 
 def _page(review: Review) -> bytes:
@@ -141,10 +153,11 @@ def _cell(text: str, language: str, doubtful: bool = False) -> str:
     )
 
 
-_WRITERS: dict[str, Callable[[Review], bytes]] = {
+REVIEWS: dict[str, Callable[[Review], bytes]] = {
     ".html": _page,
     ".docx": _word,
     ".tmx": _tmx,
     ".xlf": _xliff,
     ".xliff": _xliff,
 }
+"""What a review can be written as."""

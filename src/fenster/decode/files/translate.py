@@ -13,7 +13,6 @@ from fenster.data.text import normalise, why_refused
 from fenster.decode.files import document_format
 from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
 from fenster.decode.files.bilingual import Pair
-from fenster.decode.files.inline import plain
 from fenster.decode.guards import PROBLEMS
 from fenster.decode.result import Translated
 from fenster.decode.resume import Journal, stamp
@@ -166,9 +165,7 @@ def _summarised(file: ParsedFile, segments: Iterator[Translated], summary: FileS
         for warning in translated.warnings:
             summary.warnings.setdefault(warning, []).append(segment.line)
         summary.missed_terms.update(translated.missed_terms)
-        summary.pairs.append(
-            Pair(segment.line, plain(translated.source), plain(translated.text), translated.warnings)
-        )
+        summary.pairs.append(Pair.of(segment.line, translated))
         summary.misaligned += translated.misaligned
         yield translated
 

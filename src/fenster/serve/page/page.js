@@ -27,6 +27,17 @@ async function problem(answer) {
   try { return (await answer.json()).error; } catch { return `the server answered ${answer.status}`; }
 }
 
+// Lines of the glossary: term = translation, or term = translation | another form.
+function glossary() {
+  const terms = {};
+  for (const line of $("glossary").value.split("\n").filter((one) => one.trim())) {
+    const [term, forms, more] = line.split(/=|\t|→/).map((one) => one.trim());
+    if (!term || !forms || more !== undefined) throw new Error(`the glossary's line “${line.trim()}” is not: term = translation`);
+    terms[term] = forms.split("|").map((one) => one.trim()).filter(Boolean);
+  }
+  return terms;
+}
+
 // Server-sent events of a POST, which EventSource cannot do.
 async function* events(body, signal) {
   const answer = await fetch("v1/documents", {
@@ -62,7 +73,8 @@ async function run(body, first) {
   $("rows").classList.add("busy");
   say("Translating …");
   try {
-    for await (const { event, data } of events({ alternatives: 4, register: $("register").value, ...body }, request.signal)) {
+    const wanted = { alternatives: 4, register: $("register").value, glossary: glossary(), ...body };
+    for await (const { event, data } of events(wanted, request.signal)) {
       if (event === "error") throw new Error(data.error);
       if (event === "done") { whole = true; break; }
       setRow(index++, data);
@@ -119,7 +131,12 @@ function draw(row, index) {
   }
   row.node.className = row.edited ? "edited" : "";
   row.node.replaceChildren(make("div", { class: "source", lang: state.settings.source }, row.source), target,
-    ...row.warnings.map((name) => make("div", { class: "warning" }, `⚠ ${state.settings.problems[name] ?? name}`)), tools);
+    ...row.warnings.map((name) => make("div", { class: "warning" }, `⚠ ${explained(row, name)}`)), tools);
+}
+
+function explained(row, name) {
+  const missed = name === "glossary" && row.missed_terms ? `: ${row.missed_terms.join(", ")}` : "";
+  return (state.settings.problems[name] ?? name) + missed;
 }
 
 function edit(index) {
@@ -206,6 +223,7 @@ async function sendFile(file) {
     const body = new FormData();
     body.append("file", file);
     body.append("register", $("register").value);
+    body.append("glossary", JSON.stringify(glossary()));
     let answer = await fetch("v1/files", { method: "POST", body, signal: request.signal, headers: headers() });
     if (!answer.ok) throw new Error(await problem(answer));
     job = await answer.json();
@@ -217,8 +235,11 @@ async function sendFile(file) {
       job = await answer.json();
     }
     if (job.state === "failed") throw new Error(job.error);
-    const link = make("a", { href: `v1/files/${job.job}/result`, download: "" }, `Download ${file.name}`);
-    $("status").replaceChildren("Done. ", link);
+    const result = `v1/files/${job.job}`;
+    const review = ["html", "docx", "tmx", "xliff"].flatMap((format) =>
+      [" ", make("a", { href: `${result}/bilingual?format=${format}`, download: "" }, `.${format}`)]);
+    $("status").replaceChildren("Done. ", make("a", { href: `${result}/result`, download: "" }, `Download ${file.name}`),
+      ". Both sides for review: ", ...review);
   } catch (error) {
     if (error.name === "AbortError" && job) fetch(`v1/files/${job.job}`, { method: "DELETE" });
     if (request === state.request) say(error.name === "AbortError" ? "Cancelled." : `That did not work: ${error.message}`);
