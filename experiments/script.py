@@ -7,7 +7,7 @@ import json
 import os
 from pathlib import Path
 
-from fenster.model.model_folder import DEFAULT_MODEL
+from fenster.io.model_json import DEFAULT_MODEL
 
 DATA = Path(os.environ.get("FENSTER_DATA", "data/raw"))
 """The folder of raw corpora."""

@@ -26,6 +26,6 @@ def load(folder: Path | str | None = None, *, device: str = "auto", **settings: 
     from fenster.config import check
     from fenster.decode.config import DecodeConfig
     from fenster.decode.files.translate import FileTranslator
-    from fenster.model.model_folder import DEFAULT_MODEL
+    from fenster.io.model_json import DEFAULT_MODEL
 
     return FileTranslator.load(folder or DEFAULT_MODEL, check(settings, DecodeConfig), device)

@@ -1,4 +1,5 @@
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from fenster.cli import app, main
+from fenster.cli import COMMANDS, app, main
 from fenster.data.corpora import read_corpus
 from fenster.data.dataset import PreparedData
 from fenster.data.prepare.config import PrepareConfig
@@ -26,7 +27,7 @@ def fails(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     return " ".join(capsys.readouterr().err.split())
 
 
-COMMANDS = [
+WITH_EXAMPLES = [
     ["import"],
     ["prepare"],
     ["data", "stats"],
@@ -40,7 +41,7 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("command", WITH_EXAMPLES, ids=" ".join)
 def test_help_has_an_example(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     text = " ".join(run(capsys, *command, "--help").split())
     assert f"fenster {' '.join(command)}" in text
@@ -132,7 +133,7 @@ def test_a_full_gpu_is_an_error_without_traceback(
     def full(*_: object, **__: object) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 128.00 MiB.")
 
-    monkeypatch.setattr("fenster.cli.app", full)
+    monkeypatch.setattr("fenster.cli._overview", full)
     said = fails(capsys)
     assert "CUDA out of memory" in said
     assert "fix:" in said
@@ -162,9 +163,44 @@ def test_the_app_lists_its_commands() -> None:
     assert {"import", "data", "prepare", "bench"} <= set(app)
 
 
-def test_plain_commands_do_not_wait_for_torch() -> None:
-    code = "import sys; from fenster.cli import main; main(['data', 'formats']); sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+def test_the_summary_of_a_command_is_the_first_sentence_of_its_help() -> None:
+    for name, (_, summary) in COMMANDS.items():
+        assert app[name].help.split("\n\n")[0].replace("\n", " ") == summary
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["data", "formats"], 0),
+        (["translate", "missing.txt"], 2),
+        (["translate", "-m", "missing"], 2),
+        (["translate", "missing.txt", "--beam", "0"], 2),
+        (["translate", "missing.txt", "--bilingual", "x.pdf"], 2),
+    ],
+    ids=str,
+)
+def test_plain_commands_and_mistakes_do_not_wait_for_torch(arguments: list[str], code: int) -> None:
+    program = f"""
+import sys
+from fenster.cli import main
+try:
+    main({arguments!r})
+except SystemExit as ended:
+    assert ended.code == {code}
+assert "torch" not in sys.modules
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_translation_on_a_cpu_does_not_wait_for_the_compiler() -> None:
+    """A second of imports that only training needs."""
+    program = (
+        "import sys; import fenster; import fenster.decode.files.translate; assert 'torch._dynamo' not in sys.modules"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.slow

@@ -7,7 +7,8 @@ import pytest
 
 import fenster
 from fenster.decode.attention_maps import cross_attention
-from fenster.decode.guards import PROBLEMS, missed, problems
+from fenster.decode.guards import missed, problems
+from fenster.decode.problems import PROBLEMS
 
 LONG = "The committee met in the large hall of the old house and discussed the matter at length."
 

@@ -14,9 +14,10 @@ import fenster
 from fenster.cli import main
 from fenster.data.dataset import PreparedData
 from fenster.errors import InputError
+from fenster.io.model_json import DEFAULT_MODEL
 from fenster.model import model_folder as saving
 from fenster.model.int8_storage import dequantize_state, quantize_state
-from fenster.model.model_folder import DEFAULT_MODEL, export_model, load_model
+from fenster.model.model_folder import export_model, load_model
 from tests.helpers.models import KINDS, make_loaded, write_model
 
 

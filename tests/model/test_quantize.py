@@ -2,17 +2,28 @@
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from fenster.data.dataset import PreparedData
 from fenster.decode.config import DecodeConfig
 from fenster.decode.translator import Translator
 from fenster.document import Document
 from fenster.errors import FensterError
+from fenster.model.int8_storage import quantize_state
 from fenster.model.model_folder import LoadedModel
+from fenster.model.ops.int8_kernel import int8_available, int8_linear, int8_pack
 from fenster.model.ops.int8_linear import RowwiseInt8Linear
 from fenster.model.quantize import quantized
 from tests.helpers.models import make_loaded
+
+pytestmark = pytest.mark.skipif(
+    not int8_available(), reason="the kernel was not compiled: no C++ compiler at install"
+)
+
+
+def rows_as_int8(weight: Tensor) -> tuple[Tensor, Tensor]:
+    stored = quantize_state({"w": weight.detach()})
+    return stored["w"], stored["w.scale"][:, 0]
 
 
 def test_logits_stay_close(toy: PreparedData) -> None:
@@ -54,7 +65,7 @@ def test_a_row_does_not_depend_on_its_company() -> None:
     layer = nn.Linear(24, 10)
     x = torch.randn(6, 24) * torch.tensor([1e-4, 1, 30, 0, 1e3, 1])[:, None]
     for nonnegative, inputs in ((False, x), (True, x.relu())):
-        rows = RowwiseInt8Linear(layer, nonnegative)
+        rows = RowwiseInt8Linear(*rows_as_int8(layer.weight), layer.bias, nonnegative)
         whole = rows(inputs)
         for n in range(6):
             assert torch.equal(rows(inputs[n : n + 1])[0], whole[n])
@@ -66,10 +77,48 @@ def test_a_row_does_not_depend_on_its_company() -> None:
             rows(torch.full((2, 24), fault))
 
 
-def test_without_the_operations_it_computes_in_float32(
+@pytest.mark.parametrize(
+    ("out", "depth", "rows"), [(16, 64, 4), (70, 32, 9), (1, 3, 1), (130, 513, 6), (512, 512, 21)]
+)
+def test_all_instruction_sets_give_the_same_bits(out: int, depth: int, rows: int) -> None:
+    torch.manual_seed(0)
+    weight, scale = rows_as_int8(torch.randn(out, depth))
+    bias = torch.randn(out)
+    for nonnegative in (False, True):
+        x = torch.randn(rows, depth) * 3
+        x = x.abs() if nonnegative else x
+        packed = int8_pack(weight, scale)
+        plain = int8_linear(x, packed, bias, nonnegative, 1)
+        for kind in (0, 2, 3):
+            try:
+                assert torch.equal(int8_linear(x, packed, bias, nonnegative, kind), plain), kind
+            except ValueError:
+                assert kind in (2, 3), "this processor does not have it"
+        # What it is to compute, in whole numbers.
+        steps = 127 if nonnegative else 63
+        largest = x.abs().amax(1, keepdim=True)
+        whole = (x * (steps / largest)).round().double()
+        expected = whole @ weight.double().T * (largest / steps).double() * scale.double() + bias
+        torch.testing.assert_close(plain.double(), expected, rtol=1e-5, atol=1e-5)
+    assert torch.equal(int8_linear(x, packed, None), int8_linear(x, packed, torch.zeros(out)))
+
+
+def test_threads_change_nothing() -> None:
+    packed = int8_pack(*rows_as_int8(torch.randn(2048, 512)))
+    x, before = torch.randn(64, 512), torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        one = int8_linear(x, packed, None)
+        torch.set_num_threads(3)
+        assert torch.equal(int8_linear(x, packed, None), one)
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_without_the_kernel_it_computes_in_float32(
     toy: PreparedData, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """PyTorch has announced to remove them."""
+    """Installed where no compiler was."""
     monkeypatch.setattr("fenster.model.quantize.int8_available", lambda: False)
     loaded = make_loaded(toy, "window")
     small = quantized(loaded.model)

@@ -16,60 +16,87 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from cyclopts import App, CycloptsError, CycloptsPanel, Parameter
-from pydantic import ValidationError
 from rich.console import Console
 from rich.markup import escape
 
 from fenster import __version__
-from fenster.cli import (
-    adapt,
-    attention,
-    configs,
-    contrapro,
-    data,
-    distance,
-    evaluate,
-    export,
-    import_,
-    items,
-    prepare,
-    report,
-    runs,
-    score,
-    serve,
-    train,
-    translate,
-)
-from fenster.config import describe_errors
 from fenster.errors import FensterError
 
-app = App(
-    name="fenster",
-    version=__version__,
-    help="Document-level machine translation with window attention.\n\n"
-    "`--debug` anywhere shows the traceback of an error.",
-    help_format="markdown",
-    suppress_keyboard_interrupt=False,
-    default_parameter=Parameter(negative_iterable=()),
-)
-app.command(translate.translate)
-app.command(import_.import_corpus, name="import")
-app.command(data.app)
-app.command(configs.configs)
-app.command(prepare.prepare)
-app.command(train.train)
-app.command(runs.runs)
-app.command(adapt.adapt)
-app.command(export.export)
-app.command(serve.serve)
-app.command(score.score)
-app.command(evaluate.evaluate)
-app.command(contrapro.contrapro)
-app.command(items.items)
-app.command(distance.distance)
-app.command(attention.attention)
-app.command(report.report)
-app.command("fenster.bench.commands:app", name="bench", help="Measure speed and memory, side by side with others.")
+COMMANDS = {
+    "translate": (
+        "fenster.cli.translate:translate",
+        "Translate a file, a folder, or standard input, each file as a document.",
+    ),
+    "import": (
+        "fenster.cli.import_:import_corpus",
+        "Convert a corpus to the house format (JSONL, one document per line) or to another.",
+    ),
+    "data": ("fenster.cli.data:app", "Look at documents and make some."),
+    "configs": ("fenster.cli.configs:configs", "List the configurations that ship with fenster, or print one."),
+    "prepare": (
+        "fenster.cli.prepare:prepare",
+        "Learn the tokenizer and turn raw documents into memory-mapped token ids.",
+    ),
+    "train": ("fenster.cli.train:train", "Train a system on prepared data, or resume an earlier run."),
+    "runs": ("fenster.cli.runs:runs", "List training runs and show in which settings they differ."),
+    "adapt": ("fenster.cli.adapt:adapt", "Fine-tune a model on your own translations."),
+    "export": (
+        "fenster.cli.export:export",
+        "Write a model folder with smaller weights, in files of about 15 MB.",
+    ),
+    "serve": ("fenster.cli.serve:serve", "Translate over HTTP, for LibreTranslate's clients and others."),
+    "score": (
+        "fenster.cli.score:score",
+        "Log-probabilities that a model gives to translations of a parallel corpus: one object per sentence, as "
+        "JSONL.",
+    ),
+    "evaluate": (
+        "fenster.cli.evaluate:evaluate",
+        "BLEU, TER, chrF, document BLEU, pronoun and formality F1 and consistency, with confidence intervals.",
+    ),
+    "contrapro": (
+        "fenster.cli.contrapro:contrapro",
+        "Contrastive accuracy: how often the true translation scores above all wrong ones.",
+    ),
+    "items": (
+        "fenster.cli.items:items",
+        "Translate items after 0, 1, 2, 4 and all of their preceding sentences; expected form and formality F1 for "
+        "each.",
+    ),
+    "distance": (
+        "fenster.cli.distance:distance",
+        "Accuracy of choices that an earlier sentence decides, by the distance to it in sentences and words.",
+    ),
+    "attention": (
+        "fenster.cli.attention:attention",
+        "Share of cross-attention on the sentence being translated (the paper's Table 1), by layer and head.",
+    ),
+    "report": (
+        "fenster.cli.report:report",
+        "One page about many systems: the paper's tables with our figures, significance, plots and examples.",
+    ),
+    "bench": ("fenster.bench.commands:app", "Measure speed and memory here, side by side in one run."),
+}
+"""Where each command is, and the first sentence of its help: `fenster --help` imports none of them."""
+
+
+def _make_app(*, summaries: bool) -> App:
+    made = App(
+        name="fenster",
+        version=__version__,
+        help="Document-level machine translation with window attention.\n\n"
+        "`--debug` anywhere shows the traceback of an error.",
+        help_format="markdown",
+        suppress_keyboard_interrupt=False,
+        default_parameter=Parameter(negative_iterable=()),
+    )
+    for name, (path, summary) in COMMANDS.items():
+        made.command(path, name=name, help=summary if summaries else None)
+    return made
+
+
+app = _make_app(summaries=False)
+_overview = _make_app(summaries=True)  # a summary that is given replaces a command's own help
 
 _ALIASES = {"--lanes": "--batch-size"}  # former names of options
 
@@ -99,8 +126,13 @@ def _run(tokens: list[str], debug: bool) -> None:
         sys.exit(2)
 
     try:
-        app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+        chosen = app if tokens and tokens[0] in COMMANDS else _overview
+        chosen(tokens, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
+        from pydantic import ValidationError  # here, since `fenster --help` need not wait for it
+
+        from fenster.config import describe_errors
+
         if isinstance(error.__cause__, ValidationError):
             fail(describe_errors(error.__cause__, "the options"))
         unknown = _unknown_option(tokens)

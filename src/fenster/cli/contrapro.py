@@ -10,7 +10,6 @@ from typing import Any
 from rich.table import Table
 
 from fenster.cli.options import (
-    CountingOption,
     Decoding,
     Device,
     Flag,
@@ -20,6 +19,7 @@ from fenster.cli.options import (
     for_single_items,
 )
 from fenster.cli.output import print_result, save_result
+from fenster.cli.test_options import CountingOption
 from fenster.data.corpora.contrapro import DEFAULT_CONTEXT, ContrastiveItem, Documents, read_items
 from fenster.decode.config import DecodeConfig
 from fenster.errors import ConfigError, InputError

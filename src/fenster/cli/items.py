@@ -8,7 +8,6 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from fenster.cli.options import (
-    CountingOption,
     Decoding,
     Device,
     Limit,
@@ -17,6 +16,7 @@ from fenster.cli.options import (
     for_single_items,
 )
 from fenster.cli.output import print_result, save_result
+from fenster.cli.test_options import CountingOption
 from fenster.decode.config import DecodeConfig
 from fenster.errors import ConfigError
 from fenster.evaluate.metrics.expected_form import ALL, context_label, evaluate_items, in_context, read_items

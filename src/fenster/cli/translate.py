@@ -101,12 +101,13 @@ def translate(
     from fenster.data.corpora.pairs import read_pairs
     from fenster.decode.files import FileOptions, document_format
     from fenster.decode.files.bilingual import Review, check_review, write_review
-    from fenster.decode.files.translate import beside, check_output, report_problems, report_summary, translate_parsed
-    from fenster.model.model_folder import read_description
+    from fenster.decode.files.output import beside, check_output
 
+    # Whatever is wrong with the options is said before anything that takes a second to import.
     if not 1 <= nbest <= max(1, decoding.beam):
         raise ConfigError(f"--nbest is {nbest}", expected=f"1 to {decoding.beam}, which is --beam")
-    if nbest > 1 and not document_format(format, file).holds_nbest:
+    kind = document_format(format, file)
+    if nbest > 1 and not kind.holds_nbest:
         raise ConfigError("--nbest is for JSONL output", fix="choose --format jsonl, or leave it out")
     to_standard_output = output == Path("-")
     file, output = (_unless_dash(path) for path in (file, output))
@@ -114,7 +115,7 @@ def translate(
         check_not_input(path, [file, history])
     if bilingual is not None:
         check_review(bilingual)
-    source_language, target_language = read_description(model.folder).languages or ("en", "de")
+    source_language, target_language = model.languages
     options = FileOptions(
         one_sentence_per_line, language or source_language, target_language, keep_lines, documents, columns, nbest
     )
@@ -126,7 +127,6 @@ def translate(
             )
         _folder(model.translator(decoding, device), file, output, options, strict)
         return
-    kind = document_format(format, file)
     if output is None and file is not None and kind.writes_file and not to_standard_output:
         output = beside(file, target_language)
     check_output(kind, file, output)
@@ -134,6 +134,9 @@ def translate(
         raise ConfigError("this format is not for a terminal", fix="name an output with -o")
     parsed = kind.parse(FileSource.read(file), options)
     pairs = [] if history is None else read_pairs(history)
+
+    from fenster.decode.files.translate import report_problems, report_summary, translate_parsed
+
     translator = model.translator(decoding, device)
     if pairs:
         translator.strategy.require_history()

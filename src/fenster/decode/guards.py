@@ -19,21 +19,6 @@ from fenster.language.numbers import NumberConverter
 from fenster.language.protect import visible
 from fenster.language.register import RegisterCounter
 
-PROBLEMS = {
-    "numbers": "figures differ from the source's",
-    "characters": "characters that the model does not know came out as \ufffd",
-    "repetition": "words are repeated over and over",
-    "length": "much longer or shorter than the source",
-    "copy": "left as in the source",
-    "duplicate": "the same as the translation of a different sentence before it",
-    "register": "addresses people in another register than was asked for",
-    "glossary": "a term of the glossary is missing",
-    "unsure": "the model itself finds it unlikely, which is typical of what is made up",
-    "coverage": "the model looked at too little of the source: something may be missing or made up",
-    "limit": "reached the length limit and may be incomplete",
-    "language": "the source is in another language; copied if that is the target language",
-}
-
 _NUMBER = re.compile(r"\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)|\d+(?:[.,\u00a0\u202f]\d+)*")
 _WORD = re.compile(r"\w+")
 _LONG = 2.5  # times the words of the source, and _EXTRA

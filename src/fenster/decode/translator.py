@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -29,14 +28,13 @@ from fenster.decode.search import ControlSymbols, Hypothesis, Searcher, SearchRe
 from fenster.decode.second_try import SecondTry
 from fenster.decode.strategies import SourceDocument, make_strategy
 from fenster.document import Document, Segment
-from fenster.errors import ConfigError, InputError
+from fenster.errors import ConfigError, FensterError, InputError
 from fenster.io.hashing import file_sha256
 from fenster.language import REGISTERS, Register
 from fenster.language.quotes import DocumentQuotes
 from fenster.model.attention.alignment import decoding_alignments
 from fenster.model.model_folder import LoadedModel, load_model
 from fenster.model.ops.device import find_device
-from fenster.model.quantize import quantized
 
 Pairs = Sequence[tuple[str, str]]
 Given = Document | Sequence[str | Segment] | str
@@ -67,9 +65,9 @@ class Translator:
         """From a model folder; on a GPU if there is one."""
         config = config or DecodeConfig()
         where = find_device("cpu" if config.int8 and device == "auto" else device)
-        loaded = load_model(Path(folder), where)
-        int8 = loaded.description.bits == 8 and where == "cpu" if config.int8 is None else config.int8
-        return cls(replace(loaded, model=quantized(loaded.model)) if int8 else loaded, config)
+        if config.int8 and where != "cpu":
+            raise FensterError("int8 weights are for a CPU", fix="use device: cpu, or leave int8 out")
+        return cls(load_model(Path(folder), where, config.int8), config)
 
     def settings(self) -> dict[str, Any]:
         """All settings that translations depend on, files by their content."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 
 def init_weights(layer: nn.Linear | nn.Embedding, d_model: int) -> None:
@@ -21,6 +23,18 @@ def init_weights(layer: nn.Linear | nn.Embedding, d_model: int) -> None:
             layer.bias.zero_()
         elif layer.padding_idx is not None:
             layer.weight[layer.padding_idx].zero_()
+
+
+class WithoutWeights(TorchFunctionMode):
+    """Modules that are made in this context have no initial weights: `torch.nn.init` does nothing, and memory that
+    nobody touches costs nothing. (On the meta device, PyTorch would import its compiler for a second.)"""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if getattr(func, "__module__", "") == nn.init.__name__:
+            return args[0] if args else (kwargs or {})["tensor"]
+        return func(*args, **(kwargs or {}))
 
 
 def load_partial(model: nn.Module, weights: Mapping[str, Tensor]) -> tuple[list[str], list[str]]:

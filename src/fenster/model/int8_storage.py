@@ -6,13 +6,16 @@ tables of relative positions stay as they are. Loading gives ordinary float32 we
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor
 
-_SCALE = ".scale"
+SCALE = ".scale"
+"""What the scales of a matrix are called, after its own name."""
 
 
-def quantize_state(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+def quantize_state(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Matrices as int8 with their scales under `<name>.scale`."""
     stored = {}
     for name, tensor in weights.items():
@@ -22,14 +25,14 @@ def quantize_state(weights: dict[str, Tensor]) -> dict[str, Tensor]:
         scale = tensor.float().abs().amax(1, keepdim=True) / 127
         scale[scale == 0] = 1
         stored[name] = (tensor.float() / scale).round().to(torch.int8)
-        stored[name + _SCALE] = scale
+        stored[name + SCALE] = scale
     return stored
 
 
-def dequantize_state(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Float weights of what `quantize_state` made; ordinary weights come through as they are."""
+def dequantize_state(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Float weights of what `quantize_state` made, or of ordinary weights."""
     return {
-        name: tensor.float() * tensors[name + _SCALE] if name + _SCALE in tensors else tensor
+        name: tensor.float() * tensors[name + SCALE] if name + SCALE in tensors else tensor.float()
         for name, tensor in tensors.items()
-        if not name.endswith(_SCALE)
+        if not name.endswith(SCALE)
     }

@@ -20,14 +20,14 @@ from fenster.data.tokenizer import Tokenizer
 from fenster.errors import InputError
 from fenster.io.files import atomic_folder
 from fenster.io.hashing import file_sha256
+from fenster.io.model_json import FORMAT_VERSION, MODEL_JSON, read_model_json
 from fenster.model.config import ModelConfig
-from fenster.model.int8_storage import dequantize_state, quantize_state
+from fenster.model.init import WithoutWeights
+from fenster.model.int8_storage import quantize_state
+from fenster.model.quantize import fill
 from fenster.model.transformer import Transformer
 
-DEFAULT_MODEL = Path(__file__).parents[1] / "pretrained" / "en-de"
-"""The model that ships with the package."""
-FORMAT_VERSION = 2
-_CONFIG, _WEIGHTS, _TOKENIZER, _CARD = "model.json", "weights.safetensors", "tokenizer.model", "README.md"
+_WEIGHTS, _TOKENIZER, _CARD = "weights.safetensors", "tokenizer.model", "README.md"
 _MOST = 15_000_000  # bytes of an exported file, unless one matrix has more
 _PART = "weights-{}-of-{}.safetensors"
 
@@ -90,14 +90,14 @@ def save_model(
         hashes[_TOKENIZER] = file_sha256(temporary / _TOKENIZER)
         description = description.model_copy(update={"sha256": hashes})
         text = json.dumps(description.model_dump(mode="json"), indent=1, ensure_ascii=False)
-        (temporary / _CONFIG).write_text(text + "\n", encoding="utf-8")
+        (temporary / MODEL_JSON).write_text(text + "\n", encoding="utf-8")
         (temporary / _CARD).write_text(card, encoding="utf-8")
 
 
 def export_model(folder: Path, output: Path, card: str | None = None, bits: Literal[8, 16] = 8) -> int:
     """Write a model folder in 8 or 16 bits, in files that any forge accepts; returns its size. `card` replaces its
     card."""
-    ours = (_CONFIG, _TOKENIZER, _CARD)
+    ours = (MODEL_JSON, _TOKENIZER, _CARD)
     if output.exists() and not output.is_dir():
         raise InputError("is a file", path=output, expected="the name of a folder to write")
     if output.exists() and not all(p.name in ours or p.match("weights*.safetensors") for p in output.iterdir()):
@@ -118,19 +118,9 @@ def export_model(folder: Path, output: Path, card: str | None = None, bits: Lite
 
 def read_description(folder: Path) -> Description:
     """What a model folder says about itself."""
-    path = folder / _CONFIG
-    try:
-        body = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        raise InputError(
-            f"no {_CONFIG}: not a model folder", path=folder, fix="give the `model` folder of a `fenster train` run"
-        ) from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot be read ({error})", path=path, expected="JSON that `fenster train` wrote") from None
-    version = body.get("format_version") if isinstance(body, dict) else None
-    if version not in (1, FORMAT_VERSION):
-        raise InputError(f"a model of format {version}", path=path, expected=f"format {FORMAT_VERSION}")
-    return check(_upgraded(body) if version == 1 else body, Description, path)
+    body = read_model_json(folder)
+    current = _upgraded(body) if body["format_version"] == 1 else body
+    return check(current, Description, folder / MODEL_JSON)
 
 
 def _upgraded(body: dict[str, Any]) -> dict[str, Any]:
@@ -151,8 +141,9 @@ def _upgraded(body: dict[str, Any]) -> dict[str, Any]:
     return {**body, **changed}
 
 
-def load_model(folder: Path, device: torch.device | str = "cpu") -> LoadedModel:
-    """The model in evaluation mode on `device`, with its tokenizer."""
+def load_model(folder: Path, device: torch.device | str = "cpu", int8: bool | None = False) -> LoadedModel:
+    """The model in evaluation mode on `device`, with its tokenizer. With `int8` it computes in 8 bits, for decoding
+    on a CPU; None: if it is stored so, and the device is a CPU."""
     description = read_description(folder)
     tokenizer = Tokenizer.load(folder / _TOKENIZER)
     if description.sha256.get(_TOKENIZER, tokenizer.sha256) != tokenizer.sha256:
@@ -163,16 +154,22 @@ def load_model(folder: Path, device: torch.device | str = "cpu") -> LoadedModel:
         raise InputError(
             f"has {len(tokenizer)} pieces",
             path=folder / _TOKENIZER,
-            expected=f"{description.vocab_size}, as in {_CONFIG}",
+            expected=f"{description.vocab_size}, as in {MODEL_JSON}",
         )
-    model = Transformer(description.model, description.vocab_size, description.ratio)
-    try:
-        model.load_state_dict(dequantize_state(_tensors(folder, description.sha256)))
-    except RuntimeError as error:
-        raise InputError(f"does not fit its {_CONFIG} ({error})", path=folder, fix="copy the folder again") from None
-    if not all(bool(x.isfinite().all()) for x in model.state_dict().values()):
+    if int8 is None:
+        int8 = description.bits == 8 and torch.device(device).type == "cpu"
+    tensors = _tensors(folder, description.sha256)
+    if not all(bool(x.isfinite().all()) for x in tensors.values() if x.is_floating_point()):
         raise InputError("some weights are NaN or infinite", path=folder, fix="train again with a lower optimizer.lr")
-    return LoadedModel(description, model.to(device).eval(), tokenizer, folder)
+    with WithoutWeights():
+        model = Transformer(description.model, description.vocab_size, description.ratio)
+    try:
+        fill(model, tensors, int8=int8)
+    except RuntimeError as error:
+        raise InputError(
+            f"does not fit its {MODEL_JSON} ({error})", path=folder, fix="copy the folder again"
+        ) from None
+    return LoadedModel(description, model.to(device), tokenizer, folder)
 
 
 def _files(weights: dict[str, Tensor], most: int | None) -> Iterator[tuple[str, dict[str, Tensor]]]:

@@ -26,6 +26,7 @@ from fenster.model.init import init_weights
 from fenster.model.layers import DecoderLayer, EncoderLayer
 from fenster.model.layout import Layout
 from fenster.model.ops.dropout import Dropout
+from fenster.model.ops.int8_linear import Int8Embedding
 from fenster.model.ops.linear import linear
 from fenster.model.ops.precision import to_autocast_dtype
 from fenster.model.positions import sinusoids
@@ -74,8 +75,9 @@ class Transformer(nn.Module):
         super().__init__()
         self.config, self.ratio = config, ratio
         self.variant = config.variant
-        self.embedding = nn.Embedding(vocab_size, config.d_model, padding_idx=PAD_ID)
-        init_weights(self.embedding, config.d_model)
+        embedding = nn.Embedding(vocab_size, config.d_model, padding_idx=PAD_ID)
+        init_weights(embedding, config.d_model)
+        self.embedding: nn.Embedding | Int8Embedding = embedding
         self.projection: nn.Module | None = None
         """From hidden states to logits, if that is not the embedding itself (quantised models)."""
         self.dropout = Dropout(config.dropout)
@@ -129,9 +131,10 @@ class Transformer(nn.Module):
             variant.decoder(target),
             variant.cross(source, target, center, focused),
         )
-        heads = to_autocast_dtype(self.embedding.weight[:0]).view(
-            0, self.config.heads, self.config.d_model // self.config.heads
-        )  # no rows: a look at q
+        weight = self.embedding.weight
+        dtype = weight.dtype if weight.is_floating_point() else torch.float32
+        size = self.config.d_model // self.config.heads
+        heads = to_autocast_dtype(weight.new_empty(0, self.config.heads, size, dtype=dtype))  # a look at q
         for mask in (*made.encoder, *made.decoder, *made.cross):
             relative = self.config.max_distance is not None and mask.queries is mask.keys
             precompute(self.config.backend, mask, heads, relative)

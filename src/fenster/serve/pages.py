@@ -10,7 +10,7 @@ from pydantic import Field
 
 from fenster.config import Config
 from fenster.decode.attention_maps import heat
-from fenster.decode.guards import PROBLEMS
+from fenster.decode.problems import PROBLEMS
 from fenster.document import Document, ParallelDocument
 from fenster.language import load_language
 from fenster.model.model_folder import LoadedModel

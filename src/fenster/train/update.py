@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from fenster.errors import FensterError
+from fenster.model.attention.backends.dense import keep_eager
 from fenster.model.loss import ChunkLoss, Loss, chunk_loss, rdrop_chunk_loss, rdrop_loss, smoothed_loss
 from fenster.model.ops.torch_private import lerp_all_, scaled_step
 from fenster.model.transformer import Transformer
@@ -51,6 +52,7 @@ class Objective(nn.Module):
         self.model, self._settings = model, settings
         self._chunk_loss: ChunkLoss = rdrop_chunk_loss if settings.rdrop else chunk_loss
         if compiled:
+            keep_eager()
             self._chunk_loss = torch.compile(self._chunk_loss, dynamic=True)
             # Layer by layer: one short compilation serves all layers of a kind, at any length.
             for layer in (*model.encoder, *model.decoder):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from fenster.data.corpora.tmx import TMX_END, tmx_start, tmx_unit
 from fenster.decode.files.inline import plain
-from fenster.decode.guards import PROBLEMS
+from fenster.decode.problems import PROBLEMS
 from fenster.decode.result import Translated
 from fenster.errors import ConfigError
 from fenster.io.files import atomic_path

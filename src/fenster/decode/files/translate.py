@@ -11,15 +11,16 @@ from typing import Any
 
 from fenster.data.text import normalise, why_refused
 from fenster.decode.files import document_format
-from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
+from fenster.decode.files.base import FileOptions, FileSegment, ParsedFile
 from fenster.decode.files.bilingual import Pair
-from fenster.decode.guards import PROBLEMS
+from fenster.decode.files.output import beside, check_output
+from fenster.decode.problems import PROBLEMS
 from fenster.decode.result import Translated
 from fenster.decode.resume import Journal, stamp
 from fenster.decode.translator import Pairs, Translator
 from fenster.document import Document
-from fenster.errors import ConfigError, FensterError, writing
-from fenster.io.files import FileSource, atomic_path, bare_suffix, check_not_input, compressed, compression
+from fenster.errors import FensterError, writing
+from fenster.io.files import FileSource, atomic_path, check_not_input, compressed
 from fenster.io.progress import bar, report
 
 _STANDARD_OUTPUT = (Path("/dev/stdout"), Path("/dev/fd/1"))
@@ -71,24 +72,6 @@ def file_options(translator: Translator, **reading: Any) -> FileOptions:
     """How files are read for a model: in its languages unless told otherwise."""
     source, target = translator.loaded.description.languages or ("en", "de")
     return FileOptions(**({"language": source, "target": target} | reading))
-
-
-def check_output(kind: DocumentFormat, file: Path | None, output: Path | None) -> None:
-    """Refuse to write a Word document into something that is called .pdf."""
-    if kind.is_binary and file is not None and output is not None and bare_suffix(output) != bare_suffix(file):
-        raise ConfigError(
-            f"{output} would hold the same kind of file as {file.name}",
-            expected=f"a name that ends in {bare_suffix(file)}",
-        )
-
-
-def beside(file: Path, language: str) -> Path:
-    """The name of a translation: film.srt -> film.de.srt. An error if it exists, since a person may have made it."""
-    bare = file.with_suffix("") if compression(file) else file
-    path = file.with_name(f"{bare.stem}.{language}{bare.suffix}{compression(file)}")
-    if path.exists():
-        raise FensterError("exists already", path=path, fix=f"give -o {path} to replace it, or another name")
-    return path
 
 
 def translate_parsed(

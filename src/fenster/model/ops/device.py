@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import torch
 
 from fenster.errors import FensterError
@@ -17,6 +19,12 @@ def find_device(name: str) -> str:
     if name == "cuda" and not there:
         raise FensterError("device: cuda, but there is no GPU here", fix="set device: auto or cpu")
     return name
+
+
+def require_triton() -> None:
+    """ImportError unless Triton's kernels can run, on a GPU or in its interpreter: importing Triton takes a while."""
+    if not torch.cuda.is_available() and os.environ.get("TRITON_INTERPRET") != "1":
+        raise ImportError("no GPU")
 
 
 def units(device: torch.device) -> int:

@@ -14,13 +14,14 @@ import torch
 from torch import Tensor
 
 from fenster.model.ops.custom_op import CustomOp, Run
-from fenster.model.ops.device import units
+from fenster.model.ops.device import require_triton, units
 
 try:
+    require_triton()
     import triton
 
     from fenster.model.ops import fused_kernels as kernels
-except ImportError:  # a torch build without Triton
+except ImportError:  # no GPU, or a torch build without Triton
     triton = None
 
 _WIDEST = 4096  # columns that a program can hold

@@ -12,12 +12,14 @@ from torch import Tensor
 from fenster.model.attention.backends.window_gpu import SIZES
 from fenster.model.attention.cache import CacheView, hyps_per_group
 from fenster.model.layout import power_of_two
+from fenster.model.ops.device import require_triton
 
 try:
+    require_triton()
     import triton
 
     from fenster.model.attention.kernels import decode_step as kernels
-except ImportError:  # a torch build without Triton
+except ImportError:  # no GPU, or a torch build without Triton
     triton = None
 
 _ROOM = 48 << 10  # bytes of a group's queries and of the relative table that a program can hold

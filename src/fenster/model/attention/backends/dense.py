@@ -23,7 +23,7 @@ def dense_attention(q: Tensor, k: Tensor, v: Tensor, mask: AttentionMask, relati
         out = F.scaled_dot_product_attention(q, k, v, is_causal=mask.causal)
         return unpad(out.transpose(1, 2), queries)
     if relative is not None:
-        bias = _relative_bias(q, relative, queries, keys)  # [B, H, T, S]
+        bias = _bias(q, relative, queries, keys)  # [B, H, T, S]
         dense_mask = bias.masked_fill(~dense_mask, -torch.inf)
     out = F.scaled_dot_product_attention(q, k, v, attn_mask=dense_mask)
     return unpad(out.transpose(1, 2), queries)
@@ -66,14 +66,23 @@ def _same_sentence(mask: AttentionMask) -> Tensor:
     return pad(queries.sentence, queries)[:, :, None] == pad(keys.sentence, keys)[:, None, :]
 
 
-# Not compiled: with dynamic shapes PyTorch 2.11 keeps the strides of the first batch's index for the backward pass.
-@torch.compiler.disable  # type: ignore[untyped-decorator]
 def _relative_bias(q: Tensor, relative: Relative, queries: Layout, keys: Layout) -> Tensor:
     term: Tensor = torch.einsum("bhtd,rhd->bhtr", q, relative.table.to(q.dtype)) * q.shape[-1] ** -0.5
     device = q.device
     distance = torch.arange(queries.longest, device=device)[:, None] - torch.arange(keys.longest, device=device)
     index = relative.index(distance).expand(*term.shape[:2], -1, -1)
     return term.gather(-1, index)
+
+
+_bias = _relative_bias
+
+
+def keep_eager() -> None:
+    """Before a model is compiled: leave out what must not be. With dynamic shapes PyTorch 2.11 keeps the strides of
+    the first batch's index for the backward pass. (A decorator would import the compiler, which takes a second, for
+    translation as well.)"""
+    global _bias
+    _bias = torch.compiler.disable(_relative_bias)  # type: ignore[no-untyped-call]
 
 
 DENSE = Backend(dense_attention, precompute=lambda q, mask, relative: padded_mask(mask, relative), in_auto=everywhere)

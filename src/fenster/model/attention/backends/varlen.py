@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
-from torch.nn.attention.varlen import varlen_attn
 
 from fenster.model.attention.backends.base import Backend, everywhere
 from fenster.model.attention.mask import AttentionMask, Relative
 from fenster.model.layout import Layout
+
+if torch.cuda.is_available():  # it brings the compiler along, for which a CPU should not wait
+    from torch.nn.attention.varlen import varlen_attn
 
 _SIZES = (32, 64, 96, 128, 192, 256)  # head sizes that flash kernels take
 

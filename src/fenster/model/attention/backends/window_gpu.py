@@ -19,14 +19,15 @@ from fenster.errors import FensterError
 from fenster.model.attention.backends.base import Backend
 from fenster.model.attention.mask import AttentionMask, Relative
 from fenster.model.ops.custom_op import CustomOp, Run
-from fenster.model.ops.device import shared_memory
+from fenster.model.ops.device import require_triton, shared_memory
 
 try:
+    require_triton()
     import triton
 
     from fenster.model.attention.backends import band_gpu as band
     from fenster.model.attention.kernels import window as kernels
-except ImportError:  # a torch build without Triton: `block_attention` does the work
+except ImportError:  # no GPU, or a torch build without Triton: `block_attention` does the work
     triton = None
 
 INTERPRETED = triton is not None and bool(triton.knobs.runtime.interpret)  # as the kernels were defined

@@ -1,0 +1,27 @@
+"""Where the translation of a file is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fenster.decode.files.base import DocumentFormat
+from fenster.errors import ConfigError, FensterError
+from fenster.io.files import bare_suffix, compression
+
+
+def check_output(kind: DocumentFormat, file: Path | None, output: Path | None) -> None:
+    """Refuse to write a Word document into something that is called .pdf."""
+    if kind.is_binary and file is not None and output is not None and bare_suffix(output) != bare_suffix(file):
+        raise ConfigError(
+            f"{output} would hold the same kind of file as {file.name}",
+            expected=f"a name that ends in {bare_suffix(file)}",
+        )
+
+
+def beside(file: Path, language: str) -> Path:
+    """The name of a translation: film.srt -> film.de.srt. An error if it exists, since a person may have made it."""
+    bare = file.with_suffix("") if compression(file) else file
+    path = file.with_name(f"{bare.stem}.{language}{bare.suffix}{compression(file)}")
+    if path.exists():
+        raise FensterError("exists already", path=path, fix=f"give -o {path} to replace it, or another name")
+    return path

@@ -1,0 +1,18 @@
+"""What may be wrong with a translation, in words."""
+
+from __future__ import annotations
+
+PROBLEMS = {
+    "numbers": "figures differ from the source's",
+    "characters": "characters that the model does not know came out as \ufffd",
+    "repetition": "words are repeated over and over",
+    "length": "much longer or shorter than the source",
+    "copy": "left as in the source",
+    "duplicate": "the same as the translation of a different sentence before it",
+    "register": "addresses people in another register than was asked for",
+    "glossary": "a term of the glossary is missing",
+    "unsure": "the model itself finds it unlikely, which is typical of what is made up",
+    "coverage": "the model looked at too little of the source: something may be missing or made up",
+    "limit": "reached the length limit and may be incomplete",
+    "language": "the source is in another language; copied if that is the target language",
+}
