@@ -339,7 +339,9 @@ def test_config_faults() -> None:
         preset("tiny", attention={"kind": "window", "windw": 3})
     with pytest.raises(ConfigError, match=r"attention\.decoding_alignment: .*unknown alignment for decoding"):
         preset("tiny", attention={"kind": "window", "decoding_alignment": "linear"})
-    with pytest.raises(ConfigError, match=r"backend: .*known: window-gpu, varlen, block, dense, gather, reference"):
+    with pytest.raises(
+        ConfigError, match=r"backend: .*known: window-gpu, window-cpu, varlen, block, dense, gather, reference"
+    ):
         preset("tiny", backend="flash")
     with pytest.raises(ConfigError, match="divisible"):
         preset("tiny", heads=5)

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fenster.bench import speed_commands as speed
+from fenster.bench.figures import JsonOption, write_figures
 from fenster.cli.options import ModelOption
 from fenster.errors import FensterError
 from fenster.io.plotting import check_plot_path
@@ -261,7 +262,7 @@ def serve(
     documents: Annotated[int, Parameter(validator=Number(gte=2))] = 64,
     batch_size: Annotated[int, Parameter(validator=Number(gte=1))] = 32,
     device: Literal["auto", "cpu", "cuda"] = "auto",
-    json_: Annotated[Path | None, Parameter(name="--json")] = None,
+    json_: JsonOption = None,
 ) -> None:
     """The service with several clients at once, over real HTTP, against the same requests one by one.
 
@@ -288,7 +289,6 @@ def serve(
     json_
         Keep the figures.
     """
-    import json
 
     from fenster.bench import serve as bench_serve
 
@@ -323,5 +323,4 @@ def serve(
             }
             for load in loads
         ]
-        json_.parent.mkdir(parents=True, exist_ok=True)
-        json_.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+        write_figures(json_, rows)

@@ -8,6 +8,7 @@ weights: speed does not depend on what weights say.
 
 from __future__ import annotations
 
+import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -101,37 +102,57 @@ def _sentence_search(model: Transformer, beam: int) -> Callable[[Prefix, bool], 
 
 @dataclass(frozen=True)
 class Speed:
+    """Medians over rounds."""
+
     program: str
     sentences: float
+    """Per second."""
     tokens: float
-    memory: int
+    """Of the target, per second."""
+    cpu: float
+    """CPU seconds per sentence, of all threads."""
 
 
-def against(device: torch.device, count: int, beam: int, batch: int, programs: list[str]) -> Iterator[Speed]:
-    """Sentences a second and target tokens per second of each program, on `count` sentences, `batch` at a time."""
+def against(
+    device: torch.device,
+    count: int,
+    beam: int,
+    batch: int,
+    programs: Sequence[str],
+    layers: tuple[int, int] = (6, 6),
+    rounds: int = 5,
+) -> list[Speed]:
+    """How fast programs translate the same `count` sentences, `batch` at a time. They take turns, `rounds` times, so
+    that a busy machine disturbs all alike."""
     rng = np.random.default_rng(0)
     sources = [rng.integers(6, VOCABULARY, SENTENCE).tolist() for _ in range(count)]
-    for program in programs:
-        translate = PROGRAMS[program](device, beam)
+    translators = {program: PROGRAMS[program](device, beam, layers) for program in programs}
+    for translate in translators.values():
         for _ in range(2):  # what is set up once: kernels and graphs in the first call, memory for both in the second
             translate(sources[:batch])
-        if device.type == "cuda":
-            torch.cuda.synchronize()
-            torch.cuda.reset_peak_memory_stats()
-        began = time.perf_counter()
-        tokens = sum(translate(sources[first : first + batch]) for first in range(0, count, batch))
-        seconds = time.perf_counter() - began
-        memory = torch.cuda.max_memory_allocated() if device.type == "cuda" else own_memory().now
-        yield Speed(program, count / seconds, tokens / seconds, memory)
+    times: dict[str, list[tuple[float, float]]] = {program: [] for program in programs}
+    tokens = dict.fromkeys(programs, 0)
+    for _ in range(rounds):
+        for program, translate in translators.items():
+            if device.type == "cuda":
+                torch.cuda.synchronize()
+            began, used = time.perf_counter(), time.process_time()
+            tokens[program] = sum(translate(sources[first : first + batch]) for first in range(0, count, batch))
+            times[program].append((time.perf_counter() - began, time.process_time() - used))
+    medians = {
+        program: [statistics.median(column) for column in zip(*times[program], strict=True)] for program in times
+    }
+    return [
+        Speed(program, count / seconds, tokens[program] / seconds, cpu / count)
+        for program, (seconds, cpu) in medians.items()
+    ]
 
 
-def _int8(device: torch.device, beam: int) -> Any:
-    return _fenster(device, beam, quantized(base(device)))
-
-
-def _fenster(device: torch.device, beam: int, model: Transformer | None = None, precision: Precision = "tf32") -> Any:
-    model = model or base(device)
-
+def _fenster(
+    device: torch.device, beam: int, layers: tuple[int, int], precision: Precision = "tf32", int8: bool = False
+) -> Any:
+    model = base(device, encoder_layers=layers[0], decoder_layers=layers[1])
+    model = quantized(model) if int8 else model
     searcher = Searcher(model, DecodeConfig(beam=beam, precision=precision))
 
     def translate(sources: list[list[int]]) -> int:
@@ -142,23 +163,25 @@ def _fenster(device: torch.device, beam: int, model: Transformer | None = None, 
     return translate
 
 
-def _marian() -> Any:
+def _marian(layers: tuple[int, int]) -> Any:
     try:
         from transformers import MarianConfig, MarianMTModel
     except ImportError:
         raise FensterError("this comparison needs transformers", fix="pip install transformers") from None
     torch.manual_seed(0)
     config = MarianConfig(
-        vocab_size=VOCABULARY, d_model=512, encoder_layers=6, decoder_layers=6, encoder_attention_heads=8,
+        vocab_size=VOCABULARY, d_model=512, encoder_layers=layers[0], decoder_layers=layers[1],
+        encoder_attention_heads=8,
         decoder_attention_heads=8, encoder_ffn_dim=2048, decoder_ffn_dim=2048, pad_token_id=VOCABULARY - 1,
         eos_token_id=3, bos_token_id=2, decoder_start_token_id=VOCABULARY - 1, forced_eos_token_id=None,
         max_position_embeddings=512, share_encoder_decoder_embeddings=True, scale_embedding=True,
     )  # fmt: skip
-    return MarianMTModel(config).eval()
+    model: Any = MarianMTModel(config)
+    return model.eval()
 
 
-def _hugging_face(device: torch.device, beam: int, precision: Precision = "float32") -> Any:
-    model = _marian().to(device)
+def _hugging_face(device: torch.device, beam: int, layers: tuple[int, int], precision: Precision = "float32") -> Any:
+    model = _marian(layers).to(device)
 
     def translate(sources: list[list[int]]) -> int:
         ids = torch.tensor([[*source, 3] for source in sources], device=device)
@@ -171,7 +194,7 @@ def _hugging_face(device: torch.device, beam: int, precision: Precision = "float
     return translate
 
 
-def _ctranslate2(device: torch.device, beam: int) -> Any:
+def _ctranslate2(device: torch.device, beam: int, layers: tuple[int, int], kind: str = "float32") -> Any:
     try:
         import ctranslate2
         from ctranslate2.converters import TransformersConverter
@@ -183,10 +206,10 @@ def _ctranslate2(device: torch.device, beam: int) -> Any:
             return _Pieces()
 
     with tempfile.TemporaryDirectory() as folder:
-        _marian().save_pretrained(f"{folder}/marian")
-        Converter(f"{folder}/marian").convert(f"{folder}/ct2", quantization="float32")
+        _marian(layers).save_pretrained(f"{folder}/marian")
+        Converter(f"{folder}/marian").convert(f"{folder}/ct2", quantization=kind)
         translator = ctranslate2.Translator(
-            f"{folder}/ct2", device=device.type, compute_type="float32", inter_threads=1,
+            f"{folder}/ct2", device=device.type, compute_type=kind, inter_threads=1,
             intra_threads=torch.get_num_threads(),
         )  # fmt: skip
 
@@ -200,13 +223,14 @@ def _ctranslate2(device: torch.device, beam: int) -> Any:
     return translate
 
 
-PROGRAMS: dict[str, Callable[[torch.device, int], Any]] = {
+PROGRAMS: dict[str, Callable[[torch.device, int, tuple[int, int]], Any]] = {
     "fenster": _fenster,
     "fenster float32": partial(_fenster, precision="float32"),
-    "fenster int8": _int8,
+    "fenster int8": partial(_fenster, int8=True),
     "hugging face": _hugging_face,
     "hugging face tf32": partial(_hugging_face, precision="tf32"),
     "ctranslate2": _ctranslate2,
+    "ctranslate2 int8": partial(_ctranslate2, kind="int8"),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
@@ -10,6 +11,7 @@ from cyclopts.validators import Number
 from rich.console import Console
 from rich.table import Table
 
+from fenster.bench.figures import JsonOption, write_figures
 from fenster.errors import FensterError
 from fenster.io.progress import bar, console
 
@@ -101,6 +103,9 @@ def decode(
     count: Annotated[int, Parameter(validator=Number(gte=1))] = 32,
     batch: Annotated[int, Parameter(validator=Number(gte=1))] = 16,
     programs: Annotated[list[str], Parameter(consume_multiple=True, negative="")] | None = None,
+    layers: tuple[int, int] = (6, 6),
+    rounds: Annotated[int, Parameter(validator=Number(gte=1))] = 5,
+    json_: JsonOption = None,
 ) -> None:
     """Decoding speed of the base model with random weights: by place in a document, and against other programs.
 
@@ -114,6 +119,7 @@ def decode(
     fenster bench decode
     fenster bench decode --sentences 10 1000 --programs fenster "hugging face" ctranslate2
     fenster bench decode --int8 --sentences 1 100 300 1000 --naive 1000
+    fenster bench decode --int8 --programs "fenster int8" "ctranslate2 int8" --layers 10 3 --batch 4
     ```
 
     Parameters
@@ -129,8 +135,15 @@ def decode(
     batch
         Sentences at a time there.
     programs
-        Of fenster, fenster float32, fenster int8, hugging face (transformers), hugging face tf32 and ctranslate2;
-        fenster alone by default. On a GPU fenster multiplies in TF32 unless told otherwise, Hugging Face does not.
+        Of fenster, fenster float32, fenster int8, hugging face (transformers), hugging face tf32, ctranslate2 and
+        ctranslate2 int8; fenster alone by default. On a GPU fenster multiplies in TF32 unless told otherwise, Hugging
+        Face does not.
+    layers
+        Of the encoder and the decoder, in the comparison; those of the model that ships are 10 3.
+    rounds
+        How often each program has its turn; medians are shown.
+    json_
+        Keep the figures.
     """
     import torch
 
@@ -160,20 +173,29 @@ def decode(
             f"a document of {numbers[-1]:,} sentences, interpolated: {total[0]:,.0f} s in reach only, "
             f"{total[1]:,.0f} s with everything again ({total[1] / total[0]:.1f}x)"
         )
-    speeds = Table("program", "sentences/s", "target tokens/s", "ratio", "memory", box=None)
-    first = None
-    for speed in bench_decode.against(on, count, beam, batch, programs or ["fenster"]):
-        first = first or speed.sentences
+    speeds = Table("program", "sentences/s", "target tokens/s", "ratio", "CPU s/sentence", box=None)
+    shape = (layers[0], layers[1])
+    measured = bench_decode.against(on, count, beam, batch, programs or ["fenster"], shape, rounds)
+    for speed in measured:
         speeds.add_row(
             speed.program,
-            f"{speed.sentences:.2f}",
+            f"{speed.sentences:,.2f}",
             f"{speed.tokens:,.0f}",
-            f"{speed.sentences / first:.2f}",
-            f"{speed.memory / 2**30:.2f} GiB",
+            f"{speed.sentences / measured[0].sentences:.2f}",
+            f"{speed.cpu:.3f}",
         )
     Console(width=100).print(speeds)
+    if json_ is not None:
+        figures = {
+            "command": {"count": count, "beam": beam, "batch": batch, "layers": shape, "rounds": rounds},
+            "device": on.type,
+            "threads": torch.get_num_threads(),
+            "by_position": [asdict(row) for row in rows],
+            "programs": [asdict(speed) for speed in measured],
+        }
+        write_figures(json_, figures)
     name = torch.cuda.get_device_name() if cuda else f"{torch.get_num_threads()} CPU threads"
     print(
-        f"base model, 15k vocabulary, 32-bit weights, beam {beam}, sentences of {bench_decode.SENTENCE} tokens, "
-        f"{batch} at a time, {name}, torch {torch.__version__}"
+        f"base model, {layers[0]} + {layers[1]} layers, 15k vocabulary, beam {beam}, sentences of "
+        f"{bench_decode.SENTENCE} tokens, {batch} at a time, {name}, torch {torch.__version__}"
     )

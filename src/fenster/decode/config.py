@@ -75,6 +75,8 @@ class DecodeConfig(Config):
     """Do not check that the text is in the model's source language."""
     batch_size: int = Field(default=32, ge=1)
     """Searches at once, over documents."""
+    threads: int | None = Field(default=None, ge=1, le=1024)
+    """Threads on a CPU. If left out: as many as cores are free, or OMP_NUM_THREADS."""
 
     @field_validator("protect")
     @classmethod

@@ -35,6 +35,7 @@ from fenster.language.quotes import DocumentQuotes
 from fenster.model.attention.alignment import decoding_alignments
 from fenster.model.model_folder import LoadedModel, load_model
 from fenster.model.ops.device import find_device
+from fenster.model.ops.threads import use_threads
 
 Pairs = Sequence[tuple[str, str]]
 Given = Document | Sequence[str | Segment] | str
@@ -67,13 +68,15 @@ class Translator:
         where = find_device("cpu" if config.int8 and device == "auto" else device)
         if config.int8 and where != "cpu":
             raise FensterError("int8 weights are for a CPU", fix="use device: cpu, or leave int8 out")
+        if where == "cpu":
+            use_threads(config.threads)
         return cls(load_model(Path(folder), where, config.int8), config)
 
     def settings(self) -> dict[str, Any]:
         """All settings that translations depend on, files by their content."""
         files = {name: getattr(self.config, name) for name in ("do_not_translate", "memory", "glossary")}
         hashes = {name: None if path is None else file_sha256(path) for name, path in files.items()}
-        return self.config.model_dump() | hashes
+        return self.config.model_dump(exclude={"threads"}) | hashes
 
     def translate(
         self,

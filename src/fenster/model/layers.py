@@ -17,6 +17,7 @@ from fenster.model.init import init_weights
 from fenster.model.multihead import CrossAttention, SelfAttention
 from fenster.model.ops import fused
 from fenster.model.ops.dropout import Dropout
+from fenster.model.ops.int8_linear import RowwiseInt8Linear
 from fenster.model.ops.linear import apply_linear
 
 
@@ -49,12 +50,16 @@ class FeedForward(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.up, self.down = nn.Linear(config.d_model, config.ffn), nn.Linear(config.ffn, config.d_model)
+        up, down = nn.Linear(config.d_model, config.ffn), nn.Linear(config.ffn, config.d_model)
         self.dropout = Dropout(config.activation_dropout)
-        for linear in (self.up, self.down):
+        for linear in (up, down):
             init_weights(linear, config.d_model)
+        self.up: nn.Module = up
+        self.down: nn.Module = down
 
     def forward(self, x: Tensor) -> Tensor:
+        if isinstance(self.down, RowwiseInt8Linear):  # whose inputs need no ReLU
+            return apply_linear(self.down, apply_linear(self.up, x))
         ours = fused.available(x)
         seed = fused.seed(x, self._dropped) if ours else None  # drawn here, so that it is the same again
         if self.checkpointing and torch.is_grad_enabled():

@@ -30,6 +30,7 @@ namespace {
 constexpr long kBlock = 16;           // columns of a packed block
 constexpr long kPanel = 4;            // blocks that are computed together
 constexpr int kRows = 4;              // rows that are computed together: more do not fit into registers
+constexpr long kChunk = 128;          // rows that all columns meet before the next ones do
 constexpr float kLargest = 3.4028235e38f;
 constexpr long kThreadWork = 3000000; // products that are worth a thread of their own
 
@@ -184,7 +185,8 @@ Kernel kernel(int kind) {
   return kind < 2 ? plain : nullptr;
 }
 
-// One row as 7-bit numbers; returns what they are to be multiplied with, NaN if the row is not finite.
+// One row as 7-bit numbers; returns what they are to be multiplied with, NaN if the row is not finite. Of a row that
+// is `nonnegative`, negative numbers count as zero: a ReLU for nothing.
 using Quantize = float (*)(const float*, long, bool, uint8_t*);
 
 struct Steps {
@@ -199,7 +201,8 @@ struct Steps {
 };
 
 inline uint8_t step_of(float x, const Steps& steps) {
-  return static_cast<uint8_t>(std::min(std::max(static_cast<int32_t>(std::nearbyint(x * steps.rate)) + steps.zero, 0), 127));
+  const float whole = std::nearbyint(std::min(std::max(x * steps.rate, -128.0f), 127.0f));
+  return static_cast<uint8_t>(std::min(std::max(static_cast<int32_t>(whole) + steps.zero, 0), 127));
 }
 
 float quantize_plain(const float* x, long depth, bool nonnegative, uint8_t* out) {
@@ -207,7 +210,7 @@ float quantize_plain(const float* x, long depth, bool nonnegative, uint8_t* out)
   for (long k = 0; k < depth; ++k) {
     const float size = std::fabs(x[k]);
     if (!(size <= kLargest)) return std::nanf("");
-    largest = std::max(largest, size);
+    largest = std::max(largest, nonnegative ? x[k] : size);
   }
   const Steps steps(largest, nonnegative);
   for (long k = 0; k < depth; ++k) out[k] = step_of(x[k], steps);
@@ -224,9 +227,10 @@ FENSTER_256 float quantize_avx2(const float* x, long depth, bool nonnegative, ui
   for (__m256& one : size) one = _mm256_setzero_ps();
   for (long k = 0; k < depth; k += 32)
     for (int i = 0; i < 4; ++i) {
-      const __m256 value = _mm256_andnot_ps(sign, _mm256_loadu_ps(x + k + 8 * i));
-      finite = _mm256_and_ps(finite, _mm256_cmp_ps(value, most, _CMP_LE_OQ));
-      size[i] = _mm256_max_ps(size[i], value);
+      const __m256 value = _mm256_loadu_ps(x + k + 8 * i);
+      const __m256 absolute = _mm256_andnot_ps(sign, value);
+      finite = _mm256_and_ps(finite, _mm256_cmp_ps(absolute, most, _CMP_LE_OQ));
+      size[i] = _mm256_max_ps(size[i], nonnegative ? value : absolute);
     }
   if (_mm256_movemask_ps(finite) != 255) return std::nanf("");
   float each[8];
@@ -305,7 +309,14 @@ FENSTER_EXPORT int fenster_int8_linear(const float* x, int64_t rows, int64_t dep
   const double work = static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(depth);
   const long parts = std::max(1L, std::min({static_cast<long>(threads), panels, static_cast<long>(work / kThreadWork)}));
   const auto part = [&](long number) {
-    run(job, panels * number / parts * kPanel, std::min(blocks, panels * (number + 1) / parts * kPanel));
+    for (long row = 0; row < rows; row += kChunk) {  // the rows of a chunk stay in the cache
+      Job chunk = job;
+      chunk.rows = std::min(kChunk, static_cast<long>(rows) - row);
+      chunk.a += row * deep;
+      chunk.factor += row;
+      chunk.y += row * columns;
+      run(chunk, panels * number / parts * kPanel, std::min(blocks, panels * (number + 1) / parts * kPanel));
+    }
   };
   std::vector<std::thread> others;
   for (long number = 1; number < parts; ++number) others.emplace_back(part, number);

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 
 import numpy as np
 import torch
@@ -20,6 +21,7 @@ from fenster.decode.search.terms import TermSearch
 from fenster.errors import FensterError
 from fenster.model.ops.device import out_of_memory
 from fenster.model.ops.precision import matmul_precision
+from fenster.model.ops.threads import native_threads
 from fenster.model.transformer import DecoderState, Transformer
 
 
@@ -79,13 +81,20 @@ class Searcher:
         assert self._joins_word is not None
         search = TermSearch(self.model, readings[0], self.symbols, self._joins_word)
         try:
-            with torch.inference_mode(), matmul_precision(self.config.precision, self.model.device):
+            with self._computing():
                 hidden, decoder = self._prefilled(readings)
                 return search.run(hidden, decoder, self.config.beam, self.config.normalisation)
         except RuntimeError as error:
             if not out_of_memory(error):
                 raise
             return []  # the first translation stays, with a warning
+
+    @contextmanager
+    def _computing(self) -> Iterator[None]:
+        int8 = self.model.projection is not None
+        threads = native_threads() if int8 else nullcontext()
+        with torch.inference_mode(), matmul_precision(self.config.precision, self.model.device), threads:
+            yield
 
     def _prefilled(self, requests: Sequence[SearchRequest]) -> tuple[Tensor, DecoderState]:
         model, config = self.model, self.config
@@ -96,7 +105,7 @@ class Searcher:
 
     def _search(self, requests: Sequence[SearchRequest]) -> list[list[Hypothesis]]:
         model, config = self.model, self.config
-        with torch.inference_mode(), matmul_precision(config.precision, model.device):
+        with self._computing():
             hidden, decoder = self._prefilled(requests)
             limits = [request.constraints for request in requests]
             sources = [request.to_come for request in requests]

@@ -12,7 +12,7 @@ class RowwiseInt8Linear(nn.Module):
     what is translated beside it."""
 
     def __init__(self, weight: Tensor, scale: Tensor, bias: Tensor | None = None, nonnegative: bool = False) -> None:
-        """`weight` [out, in] int8, `scale` [out]; `nonnegative` if inputs are never negative."""
+        """`weight` [out, in] int8, `scale` [out]; `nonnegative`: of inputs, negative numbers count as zero."""
         super().__init__()
         self.packed = int8_pack(weight, scale)
         self.bias = None if bias is None else bias.detach().float().contiguous()

@@ -12,6 +12,7 @@ from fenster.model.attention.backends.dense import DENSE
 from fenster.model.attention.backends.gather import GATHER
 from fenster.model.attention.backends.reference import REFERENCE
 from fenster.model.attention.backends.varlen import VARLEN
+from fenster.model.attention.backends.window_cpu import WINDOW_CPU
 from fenster.model.attention.backends.window_gpu import WINDOW_GPU
 from fenster.model.attention.mask import AttentionMask, Relative
 from fenster.registry import Registry
@@ -21,6 +22,7 @@ BACKENDS: Registry[Backend] = Registry(
     "attention backend",
     {
         "window-gpu": WINDOW_GPU,
+        "window-cpu": WINDOW_CPU,
         "varlen": VARLEN,
         "block": BLOCK,
         "dense": DENSE,

@@ -13,6 +13,7 @@ from fenster.model.attention.backends.window_gpu import SIZES
 from fenster.model.attention.cache import CacheView, hyps_per_group
 from fenster.model.layout import power_of_two
 from fenster.model.ops.device import require_triton
+from fenster.model.ops.native import call, runs, thread_count
 
 try:
     require_triton()
@@ -48,6 +49,14 @@ def decode_attention(q: Tensor, kv: Tensor, view: CacheView, table: Tensor | Non
     groups = len(kv) if view.rows is None else len(view.rows)
     if q.is_cuda and available(q, len(q) // max(1, groups), table):
         return decode_attention_gpu(q, kv, view, table)
+    if runs(q) and kv.dtype == q.dtype and groups:
+        return decode_attention_cpu(q, kv, view, table)
+    return decode_attention_torch(q, kv, view, table)
+
+
+def decode_attention_torch(q: Tensor, kv: Tensor, view: CacheView, table: Tensor | None) -> list[Tensor]:
+    """The same in PyTorch, on any device, at any precision."""
+    groups = len(kv) if view.rows is None else len(view.rows)
     if view.rows is not None:
         # Rows of a table: far faster on a CPU than indexing with [G, M] indices.
         kv = F.embedding(view.rows, kv.reshape(-1, kv.shape[-3:].numel())).view(*view.rows.shape, *kv.shape[-3:])
@@ -68,6 +77,32 @@ def decode_attention(q: Tensor, kv: Tensor, view: CacheView, table: Tensor | Non
             visible = bias.masked_fill(~visible, -torch.inf)
         out = F.scaled_dot_product_attention(grouped, k, v, attn_mask=visible)
         contexts.append(out.transpose(1, 2).reshape(q.shape))
+    return contexts
+
+
+def decode_attention_cpu(
+    q: Tensor, kv: Tensor, view: CacheView, table: Tensor | None, *, plain: bool = False
+) -> list[Tensor]:
+    """The same with the compiled loop, which reads the slots that are visible and no others; `plain`: without the
+    processor's vector instructions, for tests."""
+    (n_queries, heads, size), rows = q.shape, view.rows
+    groups, slots = kv.shape[:2] if rows is None else rows.shape
+    q = q if q.stride()[1:] == (size, 1) else q.contiguous()
+    kv = kv if kv.stride()[-3:] == (heads * size, size, 1) else kv.contiguous()
+    table = None if table is None else table.to(q.dtype).contiguous()
+    relative = None if table is None or view.relative is None else view.relative.contiguous()
+    rows = None if rows is None else rows.contiguous()
+    contexts = []
+    for allowed in view.allowed:
+        out = torch.empty(q.shape)
+        call(
+            "fenster_decode_attention",
+            *(q, kv, rows, allowed.contiguous(), table, relative),
+            *(n_queries, groups, slots, len(allowed), heads, size),
+            *(q.stride(0), kv.stride(0), kv.stride(-4)),
+            *(out, thread_count(), plain),
+        )
+        contexts.append(out)
     return contexts
 
 
