@@ -34,6 +34,8 @@ def test_an_installed_wheel_translates_from_another_folder(tmp_path: Path) -> No
     assert built.returncode == 0, built.stderr
     (wheel,) = tmp_path.glob("*.whl")
     subprocess.run([*pip, "install", "--no-deps", "--target", str(site), str(wheel)], check=True, timeout=300)
+    compiled = list((site / "fenster").glob("_native*"))
+    assert compiled or shutil.which("c++") is None, "the C++ library is built where there is a compiler"
     elsewhere.mkdir()
     (elsewhere / "text.txt").write_text("Thank you very much, Mr President.\n\nThat is a good idea.\n")
     (elsewhere / "price.txt").write_text("€1,240.50\n")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from cyclopts import Parameter
+from cyclopts import CycloptsError, Parameter
+from cyclopts.validators import Number
 
 from fenster.cli.options import Decoding, Device, Flag, ModelOption
 from fenster.decode.config import DecodeConfig
@@ -16,15 +19,12 @@ from fenster.io.progress import report
 
 if TYPE_CHECKING:
     from fenster.decode.files import FileOptions
-    from fenster.decode.translator import Translator
 
 WARNINGS_EXIT = 3
 
 
 def translate(
-    file: Annotated[Path | None, Parameter(allow_leading_hyphen=True)] = None,
-    /,
-    *,
+    *files: Annotated[Path, Parameter(allow_leading_hyphen=True)],
     model: ModelOption = ModelOption(),
     output: Annotated[Path | None, Parameter(name=["--output", "-o"], allow_leading_hyphen=True)] = None,
     format: Annotated[str | None, Parameter(name=["--format", "-f"])] = None,
@@ -39,8 +39,9 @@ def translate(
     strict: Flag = False,
     decoding: Decoding = DecodeConfig(),
     device: Device = "auto",
+    workers: Annotated[int | None, Parameter(validator=Number(gte=1, lte=1024))] = None,
 ) -> None:
-    """Translate a file, a folder, or standard input, each file as a document.
+    """Translate files, folders, or standard input, each file as a document.
 
     A text has one output line per input line, with the same indentation, list marks and line end; blank lines stay
     blank, and paragraphs that are wrapped at some width are wrapped again. Lines are split into sentences, which are
@@ -54,6 +55,7 @@ def translate(
     fenster translate book.txt -o book.de.txt
     fenster translate report.docx --bilingual review.html
     fenster translate site/ -o site-de/
+    fenster translate a.jsonl.gz b.jsonl.gz more/ -o out/ --workers 4
     fenster translate book.txt --model runs/europarl/window/model -o book.de.txt
     fenster translate book.txt -m runs/europarl --system window --beam 4
     fenster translate strings.csv --columns en
@@ -64,13 +66,13 @@ def translate(
 
     Parameters
     ----------
-    file
+    files
         Text in UTF-8 (.txt, .xz and .gz too), .docx, .odt, .pptx, .odp, .epub, .html, .md, subtitles (.srt, .vtt,
-        .ass), .po, .xliff, .json, .yaml, .csv, or a folder of such files; standard input if left out, or -.
+        .ass), .po, .xliff, .json, .yaml, .csv, .jsonl, or folders of such files; standard input if left out, or -.
     output
         Where to write, compressed if it ends in .xz or .gz; standard output for -. If left out, text goes to standard
-        output, and other files are written beside themselves (report.docx becomes report.de.docx). For a folder, the
-        folder to mirror it in.
+        output, and other files are written beside themselves (report.docx becomes report.de.docx). For a
+        folder, or several files, the folder to write into: the same call resumes, and translates what has changed.
     format
         text: translated lines. jsonl: one object per segment with source, target, score, warnings and seconds; a
         .jsonl file holds objects with a `source`, and a `document`, `id` or `register` if wanted. By default what the
@@ -97,6 +99,9 @@ def translate(
         own.
     strict
         Exit with code 3 if a translation has warnings; the output is written all the same.
+    workers
+        Processes that translate a folder or several files, the longest first. They share the cores unless --threads
+        says how many each of them takes.
     """
     from fenster.data.corpora.pairs import read_pairs
     from fenster.decode.files import FileOptions, document_format
@@ -104,8 +109,25 @@ def translate(
     from fenster.decode.files.output import beside, check_output
 
     # Whatever is wrong with the options is said before anything that takes a second to import.
+    misspelt = next((str(path) for path in files if str(path).startswith("--")), None)
+    if misspelt is not None:
+        raise CycloptsError(msg=f"Unknown option: {misspelt}.")
     if not 1 <= nbest <= max(1, decoding.beam):
         raise ConfigError(f"--nbest is {nbest}", expected=f"1 to {decoding.beam}, which is --beam")
+    file = files[0] if len(files) == 1 else None
+    if len(files) > 1 or workers is not None or (file is not None and file.is_dir()):
+        if output is None or format is not None or history is not None or bilingual is not None or nbest > 1:
+            raise ConfigError(
+                "several files are translated into a folder, in their own formats",
+                fix="give -o FOLDER, and neither --format, --history, --bilingual nor --nbest",
+            )
+        inputs = [path for path in map(_unless_dash, files) if path is not None]
+        if not inputs or len(inputs) < len(files):
+            raise ConfigError("standard input is no file of several", fix="name the files")
+        languages = (language or model.languages[0], model.languages[1])
+        options = FileOptions(one_sentence_per_line, *languages, keep_lines, documents, columns)
+        _several(model, decoding, device, inputs, output, options, strict, workers)
+        return
     kind = document_format(format, file)
     if nbest > 1 and not kind.holds_nbest:
         raise ConfigError("--nbest is for JSONL output", fix="choose --format jsonl, or leave it out")
@@ -119,14 +141,6 @@ def translate(
     options = FileOptions(
         one_sentence_per_line, language or source_language, target_language, keep_lines, documents, columns, nbest
     )
-    if file is not None and file.is_dir():
-        if output is None or format is not None or history is not None or bilingual is not None:
-            raise ConfigError(
-                "a folder is translated into another one, in the formats of its files",
-                fix=f"give -o {file.name}-{target_language}/, and neither --format, --history nor --bilingual",
-            )
-        _folder(model.translator(decoding, device), file, output, options, strict)
-        return
     if output is None and file is not None and kind.writes_file and not to_standard_output:
         output = beside(file, target_language)
     check_output(kind, file, output)
@@ -153,23 +167,43 @@ def translate(
         sys.exit(WARNINGS_EXIT)
 
 
-def _folder(translator: Translator, folder: Path, output: Path, options: FileOptions, strict: bool) -> None:
-    from fenster.decode.files.folder import translate_folder
+def _several(
+    model: ModelOption,
+    decoding: DecodeConfig,
+    device: Device,
+    inputs: Sequence[Path],
+    output: Path,
+    options: FileOptions,
+    strict: bool,
+    workers: int | None,
+) -> None:
+    from fenster.decode.files.folder import find_files, one_by_one, translate_files
     from fenster.decode.files.translate import report_summary
+    from fenster.decode.files.workers import on_workers
+    from fenster.decode.translator import settings_of
 
-    summary = translate_folder(translator, folder, output, options)
+    tasks = find_files(inputs, output)
+    if workers is None:
+        run = one_by_one(model.translator(decoding, device))
+    else:
+        run = on_workers(workers, model.folder, decoding, device)
+    began = time.monotonic()
+    summary = translate_files(tasks, output, options, run, (model.folder, settings_of(decoding)))
     for name, file in summary.translated.items():
         if file.warnings or file.remarks:
             report(f"{name}:")
             report_summary(file)
     counts = f"{len(summary.translated)} file(s) translated, {summary.unchanged} unchanged since the last time"
     print(f"-> {output}: {counts}, {len(summary.copied)} copied, {len(summary.failed)} failed")
+    segments, seconds = sum(len(file.pairs) for file in summary.translated.values()), time.monotonic() - began
+    if segments:
+        report(f"{segments:,} segments in {seconds:,.0f} s, {segments / seconds:.1f} per second")
     if summary.copied:
         some = ", ".join(map(str, summary.copied[:10])) + (" …" if len(summary.copied) > 10 else "")
         report(f"copied as they are, in no format that is translated: {some}")
     if summary.failed:
         listed = "; ".join(map(str, summary.failed))
-        raise InputError(f"{len(summary.failed)} file(s) could not be translated: {listed}", path=folder)
+        raise InputError(f"{len(summary.failed)} file(s) could not be translated: {listed}", path=output)
     if strict and any(file.warnings for file in summary.translated.values()):
         sys.exit(WARNINGS_EXIT)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -85,10 +86,16 @@ def journal_path(output: Path) -> Path:
     return output.with_name(f".{output.name}.unfinished.jsonl")
 
 
+@cache
+def _hash(path: Path, changed: int) -> str:
+    """Of a file of the model, which many translations share."""
+    return file_sha256(path)
+
+
 def stamp(text: object, model: Path | None, settings: dict[str, Any]) -> str:
     """A hash of everything that a translation depends on: text, settings, and the model itself (not its card)."""
     files = [] if model is None else sorted(path for path in model.iterdir() if path.is_file())
-    hashes = [file_sha256(path) for path in files if path.suffix != ".md"]
+    hashes = [_hash(path, path.stat().st_mtime_ns) for path in files if path.suffix != ".md"]
     return hashlib.sha256(json.dumps([text, settings, hashes], sort_keys=True, default=str).encode()).hexdigest()
 
 

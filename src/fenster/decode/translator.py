@@ -74,9 +74,7 @@ class Translator:
 
     def settings(self) -> dict[str, Any]:
         """All settings that translations depend on, files by their content."""
-        files = {name: getattr(self.config, name) for name in ("do_not_translate", "memory", "glossary")}
-        hashes = {name: None if path is None else file_sha256(path) for name, path in files.items()}
-        return self.config.model_dump(exclude={"threads"}) | hashes
+        return settings_of(self.config)
 
     def translate(
         self,
@@ -252,6 +250,13 @@ class Translator:
 
     def _encode(self, texts: Sequence[str]) -> list[Ids]:
         return self.tokenizer.encode_each([normalise(text) for text in texts])
+
+
+def settings_of(config: DecodeConfig) -> dict[str, Any]:
+    """All settings that translations depend on, files by their content."""
+    files = {name: getattr(config, name) for name in ("do_not_translate", "memory", "glossary")}
+    hashes = {name: None if path is None else file_sha256(path) for name, path in files.items()}
+    return config.model_dump(exclude={"threads"}) | hashes
 
 
 def read_memory(path: Path | None) -> dict[str, str]:

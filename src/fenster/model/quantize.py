@@ -43,7 +43,8 @@ def fill(model: Transformer, tensors: Mapping[str, Tensor], *, int8: bool) -> No
     stored = tensors if any(name + SCALE in tensors for name in tensors) else quantize_state(tensors)
     scales = {name: stored[name + SCALE] for name in stored if name + SCALE in stored}
     shapes = {name: torch.empty(stored[name].shape, device="meta") for name in scales}
-    others = {name: stored[name] for name in stored if name not in scales and not name.endswith(SCALE)}
+    # Copies, here and of the embedding: a view would keep all of its file in memory.
+    others = {name: stored[name].clone() for name in stored if name not in scales and not name.endswith(SCALE)}
     model.load_state_dict(shapes | dequantize_state(others), assign=True)
     for path, module in list(model.named_modules()):
         nonnegative = getattr(module, "nonnegative_inputs", ())
@@ -53,4 +54,4 @@ def fill(model: Transformer, tensors: Mapping[str, Tensor], *, int8: bool) -> No
                 made = RowwiseInt8Linear(stored[key], scales[key][:, 0], layer.bias, name in nonnegative)
                 setattr(module, name, made)
     model.projection = RowwiseInt8Linear(stored[_EMBEDDING], scales[_EMBEDDING][:, 0])
-    model.embedding = Int8Embedding(stored[_EMBEDDING], scales[_EMBEDDING])
+    model.embedding = Int8Embedding(stored[_EMBEDDING].clone(), scales[_EMBEDDING].clone())

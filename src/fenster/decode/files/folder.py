@@ -1,4 +1,4 @@
-"""Translate a folder: every file in a known format, each a document of its own, into a folder of the same shape.
+"""Translate many files: every one in a known format, each a document of its own, into a folder.
 
 Other files are copied. Names are kept, so that links between pages still work. A file that cannot be translated is
 reported and left out, and the others are still translated. A list of finished files, and of what they were made from,
@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from fenster.decode.files import DOCUMENT_FORMATS, FileOptions, ParsedFile, document_format
 from fenster.decode.files.translate import FileSummary, translate_parsed
@@ -25,6 +26,19 @@ from fenster.io.progress import report
 FINISHED = ".fenster-finished.jsonl"
 
 
+class FileTask(NamedTuple):
+    """A file to translate into another."""
+
+    file: Path
+    target: Path
+
+
+Outcome = FileSummary | str
+"""What was made, or why nothing was."""
+Run = Callable[[Sequence[FileTask], FileOptions], Iterator[tuple[FileTask, Outcome]]]
+"""Translates files, in any order; yields each as soon as it is ready."""
+
+
 @dataclass
 class FolderSummary:
     translated: dict[Path, FileSummary] = field(default_factory=dict)
@@ -36,42 +50,85 @@ class FolderSummary:
     """Files that could not be translated, and why."""
 
 
-def translate_folder(translator: Translator, folder: Path, output: Path, options: FileOptions) -> FolderSummary:
-    """Translate the files of a folder, and of folders in it, into `output`."""
-    if output.resolve().is_relative_to(folder.resolve()) or folder.resolve().is_relative_to(output.resolve()):
-        raise FensterError("is inside the other folder", path=output, fix="choose a folder beside it")
+def find_files(inputs: Sequence[Path], output: Path) -> list[FileTask]:
+    """The files of some files and folders, and where their translations go. Those of a single folder keep their
+    places; of several inputs each file or folder keeps its name."""
+    tasks: dict[Path, Path] = {}
+    for given in inputs:
+        if given.is_dir() and _overlap(given, output):
+            raise FensterError("is inside the other folder", path=output, fix="choose a folder beside it")
+        if not given.is_dir() and not given.is_file():
+            raise InputError("no such file", path=given, fix="check the path and the current folder")
+        base = given if given.is_dir() and len(inputs) == 1 else given.resolve().parent
+        for file in _files(given) if given.is_dir() else [given]:
+            target = output / (file if base is given else file.resolve()).relative_to(base)
+            if target in tasks:
+                raise ConfigError(f"{tasks[target]} and {file} would both be {target}", fix="use two calls")
+            tasks[target] = file
+    return [FileTask(file, target) for target, file in tasks.items()]
+
+
+def translate_files(
+    tasks: Iterable[FileTask], output: Path, options: FileOptions, run: Run, made_with: tuple[Path | None, object]
+) -> FolderSummary:
+    """Translate files into the folder `output`. `made_with` is the model and all settings: what was translated with
+    others is translated again."""
     suffixes = {suffix for kind in DOCUMENT_FORMATS.values() for suffix in kind.suffixes}
-    finished = _finished(output)
-    summary = FolderSummary()
-    files = list(_files(folder))
-    for number, file in enumerate(files, start=1):
-        name = file.relative_to(folder)
-        target = output / name
-        mark = stamp(file_sha256(file), translator.loaded.folder, {**translator.settings(), "reading": str(options)})
-        if finished.get(name.as_posix()) == mark and target.is_file():
+    finished, summary = _finished(output), FolderSummary()
+    marks: dict[Path, str] = {}
+    waiting: list[FileTask] = []
+    for task in tasks:
+        name = task.target.relative_to(output)
+        settings = {"settings": made_with[1], "reading": str(options)}
+        marks[task.target] = stamp(file_sha256(task.file), made_with[0], settings)
+        if finished.get(name.as_posix()) == marks[task.target] and task.target.is_file():
             summary.unchanged += 1
             continue
-        if target.exists() and name.as_posix() not in finished and not journal_path(target).exists():
+        if task.target.exists() and name.as_posix() not in finished and not journal_path(task.target).exists():
             raise FensterError(
                 "exists already, and was not made by this command",
-                path=target,
+                path=task.target,
                 fix="choose another output folder, or remove it",
             )
-        if bare_suffix(file) not in suffixes:
-            with atomic_path(target) as temporary:
-                shutil.copyfile(file, temporary)
-            summary.copied.append(name)
+        if bare_suffix(task.file) in suffixes:
+            waiting.append(task)
         else:
-            report(f"{number} of {len(files)}: {name}")
-            try:
-                parsed = _parsed(file, options)
-                summary.translated[name] = translate_parsed(translator, parsed, target, options)
-            except (InputError, ConfigError) as error:
-                summary.failed[name] = str(error)
-                report(str(error))
-                continue
-        _note(output, name.as_posix(), mark)
+            with atomic_path(task.target) as temporary:
+                shutil.copyfile(task.file, temporary)
+            summary.copied.append(name)
+            _note(output, name.as_posix(), marks[task.target])
+    for number, (task, outcome) in enumerate(run(waiting, options), start=1):
+        name = task.target.relative_to(output)
+        if isinstance(outcome, str):
+            summary.failed[name] = outcome
+            report(outcome)
+            continue
+        report(f"{number} of {len(waiting)}: {name}")
+        summary.translated[name] = outcome
+        _note(output, name.as_posix(), marks[task.target])
     return summary
+
+
+def one_by_one(translator: Translator) -> Run:
+    """All files here, in order."""
+
+    def run(tasks: Sequence[FileTask], options: FileOptions) -> Iterator[tuple[FileTask, Outcome]]:
+        for task in tasks:
+            yield task, translate_task(translator, task, options)
+
+    return run
+
+
+def translate_task(translator: Translator, task: FileTask, options: FileOptions) -> Outcome:
+    try:
+        return translate_parsed(translator, _parsed(task.file, options), task.target, options)
+    except (InputError, ConfigError) as error:
+        return str(error)
+
+
+def _overlap(one: Path, other: Path) -> bool:
+    one, other = one.resolve(), other.resolve()
+    return one.is_relative_to(other) or other.is_relative_to(one)
 
 
 def _parsed(file: Path, options: FileOptions) -> ParsedFile:
@@ -100,7 +157,11 @@ def _finished(output: Path) -> dict[str, str]:
     """By name, what each finished file was made from; a line that a kill cut short is not counted."""
     listed: dict[str, str] = {}
     path = output / FINISHED
-    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    if text and not text.endswith("\n"):
+        with path.open("a", encoding="utf-8") as stream:
+            stream.write("\n")
+    for line in text.splitlines():
         try:
             record = json.loads(line)
         except ValueError:
@@ -110,5 +171,6 @@ def _finished(output: Path) -> dict[str, str]:
 
 
 def _note(output: Path, name: str, mark: str) -> None:
+    output.mkdir(parents=True, exist_ok=True)
     with (output / FINISHED).open("a", encoding="utf-8") as stream:
         stream.write(json.dumps({"file": name, "stamp": mark}, ensure_ascii=False) + "\n")

@@ -36,7 +36,7 @@ def int8_pack(weight: Tensor, scale: Tensor) -> PackedInt8:
     packed = torch.empty(call("fenster_int8_bytes", out, depth) or 0, dtype=torch.int8)
     sums = torch.empty(out, dtype=torch.int32)
     call("fenster_int8_pack", weight, out, depth, packed, sums)
-    return PackedInt8(packed, sums, scale.float().contiguous(), depth)
+    return PackedInt8(packed, sums, scale.float().clone(memory_format=torch.contiguous_format), depth)
 
 
 def int8_linear(
