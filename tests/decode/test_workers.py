@@ -98,3 +98,34 @@ def test_a_killed_worker_loses_nothing(corpus: tuple[Path, list[str]], tmp_path:
         assert process.wait(180) == 0, (tmp_path / "log").read_text()
     assert "a worker died" in (tmp_path / "log").read_text()
     assert contents(disturbed) == contents(tmp_path / "undisturbed")
+
+
+def test_a_model_that_cannot_be_loaded_is_one_error(corpus: tuple[Path, list[str]], tmp_path: Path) -> None:
+    model, files = corpus
+    next(model.glob("weights*.safetensors")).write_bytes(b"damaged")
+    command = [sys.executable, "-m", "fenster", "translate", *files, "-m", str(model), *OPTIONS, "--workers", "2"]
+    done = subprocess.run([*command, "-o", str(tmp_path / "out")], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2 and "corrupted" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_an_interrupt_ends_all_workers_and_the_same_command_resumes(
+    corpus: tuple[Path, list[str]], tmp_path: Path
+) -> None:
+    model, files = corpus
+    lines = [{"source": f"Here is the lamp of number {n}.", "id": str(n)} for n in range(300)]
+    (tmp_path / "5.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    command = [sys.executable, "-m", "fenster", "translate", *files, str(tmp_path / "5.jsonl"), "-m", str(model)]
+    command += [*OPTIONS, "--workers", "2", "-o", str(tmp_path / "out")]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    deadline = time.monotonic() + 120
+    while not list((tmp_path / "out").glob(".5.jsonl.unfinished.jsonl")):
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.05)
+    children = psutil.Process(process.pid).children(recursive=True)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130 and "Traceback" not in said
+    _, alive = psutil.wait_procs(children, timeout=20)
+    assert not alive, "no worker is left behind"
+    assert subprocess.run(command, capture_output=True, timeout=180).returncode == 0
+    assert len((tmp_path / "out" / "5.jsonl").read_text().splitlines()) == 300

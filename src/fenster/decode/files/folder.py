@@ -97,13 +97,12 @@ def translate_files(
                 shutil.copyfile(task.file, temporary)
             summary.copied.append(name)
             _note(output, name.as_posix(), marks[task.target])
-    for number, (task, outcome) in enumerate(run(waiting, options), start=1):
+    for task, outcome in run(waiting, options):
         name = task.target.relative_to(output)
         if isinstance(outcome, str):
             summary.failed[name] = outcome
             report(outcome)
             continue
-        report(f"{number} of {len(waiting)}: {name}")
         summary.translated[name] = outcome
         _note(output, name.as_posix(), marks[task.target])
     return summary
@@ -113,7 +112,8 @@ def one_by_one(translator: Translator) -> Run:
     """All files here, in order."""
 
     def run(tasks: Sequence[FileTask], options: FileOptions) -> Iterator[tuple[FileTask, Outcome]]:
-        for task in tasks:
+        for number, task in enumerate(tasks, start=1):
+            report(f"{number} of {len(tasks)}: {task.file}")
             yield task, translate_task(translator, task, options)
 
     return run

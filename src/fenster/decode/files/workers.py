@@ -7,6 +7,7 @@ processes, and resume from their journals. A file over which processes died thre
 from __future__ import annotations
 
 import multiprocessing
+import signal
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -17,12 +18,13 @@ from fenster.decode.config import DecodeConfig
 from fenster.decode.files import FileOptions
 from fenster.decode.files.folder import FileTask, Outcome, Run, translate_task
 from fenster.decode.translator import Translator
+from fenster.errors import FensterError
 from fenster.io import progress
 from fenster.io.progress import report
 from fenster.model.ops.threads import free_cores
 
 _TRIES = 3
-_translator: Translator | None = None  # of a worker
+_translator: Translator | FensterError | None = None  # of a worker; or why it has none
 
 
 def on_workers(count: int, folder: Path, config: DecodeConfig, device: str) -> Run:
@@ -34,6 +36,7 @@ def on_workers(count: int, folder: Path, config: DecodeConfig, device: str) -> R
     def run(tasks: Sequence[FileTask], options: FileOptions) -> Iterator[tuple[FileTask, Outcome]]:
         left = sorted(tasks, key=lambda task: task.file.stat().st_size, reverse=True)
         deaths: Counter[FileTask] = Counter()
+        fruitless = 0  # rounds in a row
         while left:
             done: set[FileTask] = set()
             try:
@@ -41,6 +44,12 @@ def on_workers(count: int, folder: Path, config: DecodeConfig, device: str) -> R
                     done.add(task)
                     yield task, outcome
             except BrokenProcessPool:
+                fruitless = 0 if done else fruitless + 1
+                if fruitless == _TRIES:
+                    raise FensterError(
+                        f"workers died {_TRIES} times before any of them finished a file",
+                        fix="take fewer --workers: each needs memory for the model",
+                    ) from None
                 left = [task for task in left if task not in done]
                 # Any of those that were being translated may be the cause; the longest are taken first.
                 deaths.update(left[:count])
@@ -63,17 +72,29 @@ def _round(
         try:
             while futures:
                 for future in wait(futures, return_when=FIRST_COMPLETED).done:
-                    yield futures.pop(future), future.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
+                    task, outcome = futures.pop(future), future.result()
+                    if not isinstance(outcome, str):
+                        report(f"{len(tasks) - len(futures)} of {len(tasks)}: {task.file}")
+                    yield task, outcome
+        except BaseException:  # also Ctrl-C: nobody waits for files that are half done; their journals stay
+            for worker in multiprocessing.active_children():
+                worker.terminate()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def _load(folder: Path, config: DecodeConfig, device: str) -> None:
     global _translator
-    progress.console.quiet = True  # the parent says how far all of them are
-    _translator = Translator.load(folder, config, device)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers
+    progress.console.quiet = True  # and says how far all of them are
+    try:
+        _translator = Translator.load(folder, config, device)
+    except FensterError as error:  # raised here it would only break the pool
+        _translator = error
 
 
 def _translate(task: FileTask, options: FileOptions) -> Outcome:
+    if isinstance(_translator, FensterError):
+        raise _translator
     assert _translator is not None
     return translate_task(_translator, task, options)

@@ -94,7 +94,7 @@ def decode_attention_cpu(
     rows = None if rows is None else rows.contiguous()
     contexts = []
     for allowed in view.allowed:
-        out = torch.empty(q.shape)
+        out = q.new_empty(q.shape)
         call(
             "fenster_decode_attention",
             *(q, kv, rows, allowed.contiguous(), table, relative),
