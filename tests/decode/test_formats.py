@@ -385,6 +385,10 @@ def test_several_files_keep_their_names(tmp_path: Path) -> None:
         find_files([tmp_path / "one" / "a.txt", tmp_path / "two" / "a.txt"], out)
     with pytest.raises(InputError, match="no such file"):
         find_files([tmp_path / "missing.txt"], out)
+    with pytest.raises(FensterError, match="input"):
+        find_files([tmp_path / "c.txt"], tmp_path)
+    (tmp_path / "link.txt").symlink_to(tmp_path / "c.txt")
+    assert [task.target for task in find_files([tmp_path / "link.txt"], out)] == [out / "link.txt"]
 
 
 def test_from_python_and_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,11 +9,13 @@ from fenster.decode.config import DecodeConfig
 from fenster.decode.translator import Translator
 from fenster.document import Document
 from fenster.errors import FensterError
+from fenster.model.init import WithoutWeights
 from fenster.model.int8_storage import quantize_state
 from fenster.model.model_folder import LoadedModel
 from fenster.model.ops.int8_kernel import int8_available, int8_linear, int8_pack
 from fenster.model.ops.int8_linear import RowwiseInt8Linear
-from fenster.model.quantize import quantized
+from fenster.model.quantize import fill, quantized
+from fenster.model.transformer import Transformer
 from tests.helpers.models import make_loaded
 
 pytestmark = pytest.mark.skipif(
@@ -124,3 +126,16 @@ def test_without_the_kernel_it_computes_in_float32(
     small = quantized(loaded.model)
     assert small.projection is None and "translating in float32" in capsys.readouterr().err
     assert all(torch.equal(a, b) for a, b in zip(small.parameters(), loaded.model.float().parameters(), strict=True))
+
+
+def test_damaged_scales_are_refused(toy: PreparedData) -> None:
+    loaded = make_loaded(toy, "window")
+    stored = quantize_state(loaded.model.float().state_dict())
+    for name, damaged in (
+        ("embedding.weight.scale", torch.ones(1, 1)),
+        ("embedding.weight", stored["embedding.weight"].float()),
+    ):
+        with WithoutWeights():
+            empty = Transformer(loaded.model.config, len(loaded.tokenizer), 1.0)
+        with pytest.raises(RuntimeError, match="is not int8 with a scale per row"):
+            fill(empty, stored | {name: damaged}, int8=True)

@@ -11,6 +11,7 @@ import sys
 import time
 from html import escape
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -317,7 +318,7 @@ def test_a_glossary_of_the_request(start: Start) -> None:
 
 def test_a_file_with_a_glossary_comes_back_for_review(start: Start) -> None:
     url = start()
-    upload = {"file": ("letter.txt", b"Here is the lamp.\nIt is very old.\n")}
+    upload = {"file": ("žluť.txt", b"Here is the lamp.\nIt is very old.\n")}
     answer = httpx.post(f"{url}/v1/files", files=upload, data={"glossary": '{"lamp": "Leuchte"}'})
     job = answer.json()["job"]
     assert httpx.get(f"{url}/v1/files/{job}/bilingual").status_code in (200, 409)
@@ -326,7 +327,7 @@ def test_a_file_with_a_glossary_comes_back_for_review(start: Start) -> None:
     assert "Leuchte" in result[0]
     page = httpx.get(f"{url}/v1/files/{job}/bilingual")
     assert all(escape(text) in page.text for text in ["Here is the lamp.", *result])
-    assert "letter_bilingual.html" in page.headers["content-disposition"]
+    assert quote("žluť_bilingual.html") in page.headers["content-disposition"]
     for kind, begins in (("docx", b"PK"), ("tmx", b"<?xml"), ("xliff", b"<?xml")):
         assert httpx.get(f"{url}/v1/files/{job}/bilingual?format={kind}").content.startswith(begins)
     assert httpx.get(f"{url}/v1/files/{job}/bilingual?format=exe").status_code == 400

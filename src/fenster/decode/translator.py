@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -57,6 +57,7 @@ class Translator:
         self._assembler = Assembler(loaded, checker)
         self._second_try = SecondTry(self._searcher, self.planner, self.tokenizer, self.strategy, checker)
         self._glossary_search = GlossarySearch(self._searcher, self.planner, self.tokenizer)
+        self._planner_with = lru_cache(8)(lambda terms: self.planner.with_terms(dict(terms)))
         self.memory = read_memory(self.config.memory)
         if self.config.register not in ("auto", "steady"):
             self._check_register(self.config.register)
@@ -191,7 +192,7 @@ class Translator:
         terms: GivenTerms | None = None,
     ) -> DocumentState:
         """A document that is ready for a pool, under a number of the caller's choice; `terms` are its glossary."""
-        planner = self.planner.with_terms(terms) if terms else self.planner
+        planner = self.planner_with(terms or {})
         plans: list[SegmentPlan] = []
         remembered: dict[int, list[tuple[Ids, Ids]]] = {}
         pieces = 0
@@ -224,6 +225,13 @@ class Translator:
         for one in done:
             style.add(one.source, one.text)
         return DocumentState(number, plans, len(done), self.strategy.begin(source), style)
+
+    def planner_with(self, terms: GivenTerms) -> Planner:
+        """The planner of documents with these terms; those of the last few glossaries are kept."""
+        if not terms:
+            return self.planner
+        forms = ((source, form if isinstance(form, str) else tuple(form)) for source, form in terms.items())
+        return self._planner_with(tuple(forms))
 
     def _register(self, segment: Segment) -> Register | None:
         """The register that a segment asks for, or the settings do."""

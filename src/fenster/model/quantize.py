@@ -42,6 +42,9 @@ def fill(model: Transformer, tensors: Mapping[str, Tensor], *, int8: bool) -> No
         return
     stored = tensors if any(name + SCALE in tensors for name in tensors) else quantize_state(tensors)
     scales = {name: stored[name + SCALE] for name in stored if name + SCALE in stored}
+    for name, scale in scales.items():
+        if stored[name].dtype != torch.int8 or scale.shape != (len(stored[name]), 1):
+            raise RuntimeError(f"{name} is not int8 with a scale per row")
     shapes = {name: torch.empty(stored[name].shape, device="meta") for name in scales}
     # Copies, here and of the embedding: a view would keep all of its file in memory.
     others = {name: stored[name].clone() for name in stored if name not in scales and not name.endswith(SCALE)}
@@ -51,6 +54,8 @@ def fill(model: Transformer, tensors: Mapping[str, Tensor], *, int8: bool) -> No
         for name, layer in list(module.named_children()):
             if isinstance(layer, nn.Linear):
                 key = f"{path}.{name}.weight"
+                if key not in scales:
+                    raise RuntimeError(f"{key} is not int8 with a scale per row")
                 made = RowwiseInt8Linear(stored[key], scales[key][:, 0], layer.bias, name in nonnegative)
                 setattr(module, name, made)
     model.projection = RowwiseInt8Linear(stored[_EMBEDDING], scales[_EMBEDDING][:, 0])

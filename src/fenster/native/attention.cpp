@@ -75,7 +75,7 @@ FENSTER_FMA inline float total_of(__m256 x) {
 
 // exp(x) for x <= 0, within two units in the last place: 2^n times a polynomial (Cephes).
 FENSTER_FMA inline __m256 exp_of(__m256 x) {
-  x = _mm256_max_ps(x, _mm256_set1_ps(-87.0f));
+  x = _mm256_max_ps(_mm256_set1_ps(-87.0f), x);  // in this order NaN stays NaN
   const __m256 n = _mm256_round_ps(_mm256_mul_ps(x, _mm256_set1_ps(1.44269504f)),
                                    _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
   __m256 r = _mm256_fnmadd_ps(n, _mm256_set1_ps(0.693359375f), x);

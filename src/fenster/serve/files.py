@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import quote
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse
@@ -56,7 +58,11 @@ async def add(request: Request) -> dict[str, Any]:
     if register and register not in REGISTERS:
         raise RefusedError(400, f"register must be one of {', '.join(REGISTERS)}")
     assert isinstance(upload, UploadFile)
-    glossary = _glossary(str(fields.get("glossary") or "{}"))
+    given = str(fields.get("glossary") or "{}")
+    service.check_length([given])
+    glossary = _glossary(given)
+    # An error in it is said now, not later; a large one takes a while to read.
+    await asyncio.to_thread(service.engine.translator.planner_with, glossary)
     return service.jobs.add(await upload.read(), name, register, glossary).status()
 
 
@@ -80,9 +86,12 @@ async def bilingual(
 ) -> Response:
     """Source and translation side by side, for review."""
     job = _finished(request, token)
-    data = await service_of(request).jobs.bilingual(job, f".{format}")
+    try:
+        data = await service_of(request).jobs.bilingual(job, f".{format}")
+    except FileNotFoundError:
+        raise RefusedError(409, "an earlier version translated this file, without a review") from None
     name = shown_name(f"{Path(job.name).stem}.{format}", "bilingual")
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    headers = {"Content-Disposition": f"attachment; filename*=utf-8''{quote(name)}"}
     return Response(data, media_type="application/octet-stream", headers=headers)
 
 

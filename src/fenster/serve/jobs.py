@@ -112,7 +112,6 @@ class FileJobs:
         self._forget()
         if sum(job.state in ("waiting", "running") for job in self._jobs.values()) >= self._most:
             raise OverloadedError
-        self._engine.translator.planner.with_terms(glossary or {})  # an error is said now, not later
         job = FileJob(secrets.token_hex(16), name, register, glossary or {})
         (self._folder / job.token).mkdir(parents=True)
         with atomic_path(self._upload(job)) as temporary:

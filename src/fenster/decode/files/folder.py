@@ -12,14 +12,14 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fenster.decode.files import DOCUMENT_FORMATS, FileOptions, ParsedFile, document_format
 from fenster.decode.files.translate import FileSummary, translate_parsed
 from fenster.decode.resume import journal_path, stamp
 from fenster.decode.translator import Translator
 from fenster.errors import ConfigError, FensterError, InputError
-from fenster.io.files import FileSource, atomic_path, bare_suffix
+from fenster.io.files import FileSource, atomic_path, bare_suffix, check_not_input
 from fenster.io.hashing import file_sha256
 from fenster.io.progress import report
 
@@ -59,9 +59,13 @@ def find_files(inputs: Sequence[Path], output: Path) -> list[FileTask]:
             raise FensterError("is inside the other folder", path=output, fix="choose a folder beside it")
         if not given.is_dir() and not given.is_file():
             raise InputError("no such file", path=given, fix="check the path and the current folder")
-        base = given if given.is_dir() and len(inputs) == 1 else given.resolve().parent
-        for file in _files(given) if given.is_dir() else [given]:
-            target = output / (file if base is given else file.resolve()).relative_to(base)
+        if given.is_dir():
+            folder = output if len(inputs) == 1 else output / given.resolve().name
+            listed = [(file, folder / file.relative_to(given)) for file in _files(given)]
+        else:
+            listed = [(given, output / given.name)]
+        for file, target in listed:
+            check_not_input(target, [file])
             if target in tasks:
                 raise ConfigError(f"{tasks[target]} and {file} would both be {target}", fix="use two calls")
             tasks[target] = file
@@ -69,7 +73,11 @@ def find_files(inputs: Sequence[Path], output: Path) -> list[FileTask]:
 
 
 def translate_files(
-    tasks: Iterable[FileTask], output: Path, options: FileOptions, run: Run, made_with: tuple[Path | None, object]
+    tasks: Iterable[FileTask],
+    output: Path,
+    options: FileOptions,
+    run: Run,
+    made_with: tuple[Path | None, dict[str, Any]],
 ) -> FolderSummary:
     """Translate files into the folder `output`. `made_with` is the model and all settings: what was translated with
     others is translated again."""
@@ -79,7 +87,7 @@ def translate_files(
     waiting: list[FileTask] = []
     for task in tasks:
         name = task.target.relative_to(output)
-        settings = {"settings": made_with[1], "reading": str(options)}
+        settings = {**made_with[1], "reading": str(options)}
         marks[task.target] = stamp(file_sha256(task.file), made_with[0], settings)
         if finished.get(name.as_posix()) == marks[task.target] and task.target.is_file():
             summary.unchanged += 1
@@ -97,6 +105,8 @@ def translate_files(
                 shutil.copyfile(task.file, temporary)
             summary.copied.append(name)
             _note(output, name.as_posix(), marks[task.target])
+    for task in waiting:  # from now on their targets are ours, whatever happens before they are finished
+        _note(output, task.target.relative_to(output).as_posix(), "")
     for task, outcome in run(waiting, options):
         name = task.target.relative_to(output)
         if isinstance(outcome, str):

@@ -1,7 +1,7 @@
 """Files on several processes: each loads the model once and takes the longest file that is left.
 
-A process that dies (killed, out of memory) takes nothing with it: files that were not finished are tried again by new
-processes, and resume from their journals. A file over which processes died three times is reported as failed.
+A process that dies (killed, out of memory) takes nothing with it: what was being translated is tried again, one file
+at a time, and resumes from its journal. A file over which processes died three times is reported as failed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fenster.decode.translator import Translator
 from fenster.errors import FensterError
 from fenster.io import progress
 from fenster.io.progress import report
-from fenster.model.ops.threads import free_cores
+from fenster.model.ops.threads import usual_threads
 
 _TRIES = 3
 _translator: Translator | FensterError | None = None  # of a worker; or why it has none
@@ -30,35 +30,29 @@ _translator: Translator | FensterError | None = None  # of a worker; or why it h
 def on_workers(count: int, folder: Path, config: DecodeConfig, device: str) -> Run:
     """Translate on `count` processes, which share the cores that are free unless the settings give each a number of
     threads."""
-    threads = config.threads or max(1, free_cores() // count)
+    threads = config.threads or max(1, usual_threads() // count)
     arguments = (folder, config.model_copy(update={"threads": threads}), device)
 
     def run(tasks: Sequence[FileTask], options: FileOptions) -> Iterator[tuple[FileTask, Outcome]]:
         left = sorted(tasks, key=lambda task: task.file.stat().st_size, reverse=True)
+        suspects: list[FileTask] = []  # were being translated when a process died: they go one by one
         deaths: Counter[FileTask] = Counter()
-        fruitless = 0  # rounds in a row
         while left:
+            alone = suspects[:1]
             done: set[FileTask] = set()
             try:
-                for task, outcome in _round(left, options, count, arguments):
+                for task, outcome in _round(alone or left, options, 1 if alone else count, arguments):
                     done.add(task)
                     yield task, outcome
             except BrokenProcessPool:
-                fruitless = 0 if done else fruitless + 1
-                if fruitless == _TRIES:
-                    raise FensterError(
-                        f"workers died {_TRIES} times before any of them finished a file",
-                        fix="take fewer --workers: each needs memory for the model",
-                    ) from None
-                left = [task for task in left if task not in done]
-                # Any of those that were being translated may be the cause; the longest are taken first.
-                deaths.update(left[:count])
-                report(f"a worker died; {len(left)} file(s) are left, and resume from their journals")
-                for task in [task for task in left if deaths[task] >= _TRIES]:
-                    yield task, f"{task.file}: workers died over it {_TRIES} times, perhaps for want of memory"
-                left = [task for task in left if deaths[task] < _TRIES]
-            else:
-                return
+                report("a worker died; what it was translating is tried again, and resumes from its journal")
+                deaths.update(alone)
+                suspects += [] if alone else [task for task in left if task not in done][:count]
+            for task in [task for task in alone if deaths[task] == _TRIES]:
+                done.add(task)
+                yield task, f"{task.file}: workers died over it {_TRIES} times, perhaps for want of memory"
+            left = [task for task in left if task not in done]
+            suspects = [task for task in suspects if task not in done]
 
     return run
 
@@ -67,9 +61,13 @@ def _round(
     tasks: Sequence[FileTask], options: FileOptions, count: int, arguments: tuple[Path, DecodeConfig, str]
 ) -> Iterator[tuple[FileTask, Outcome]]:
     context = multiprocessing.get_context("spawn")  # threads and GPUs do not survive a fork
+    others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(min(count, len(tasks)), context, _load, arguments) as pool:
-        futures: dict[Future[Outcome], FileTask] = {pool.submit(_translate, task, options): task for task in tasks}
         try:
+            _require_loading(pool)
+            futures: dict[Future[Outcome], FileTask] = {
+                pool.submit(_translate, task, options): task for task in tasks
+            }
             while futures:
                 for future in wait(futures, return_when=FIRST_COMPLETED).done:
                     task, outcome = futures.pop(future), future.result()
@@ -77,10 +75,22 @@ def _round(
                         report(f"{len(tasks) - len(futures)} of {len(tasks)}: {task.file}")
                     yield task, outcome
         except BaseException:  # also Ctrl-C: nobody waits for files that are half done; their journals stay
-            for worker in multiprocessing.active_children():
+            for worker in set(multiprocessing.active_children()) - others:
                 worker.terminate()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _require_loading(pool: ProcessPoolExecutor) -> None:
+    """An error if the model cannot be loaded: no file is to blame for that."""
+    try:
+        error = pool.submit(_load_error).result()
+    except BrokenProcessPool:
+        error = FensterError(
+            "a worker died while it loaded the model", fix="take fewer --workers: each needs memory for the model"
+        )
+    if error is not None:
+        raise error
 
 
 def _load(folder: Path, config: DecodeConfig, device: str) -> None:
@@ -91,10 +101,14 @@ def _load(folder: Path, config: DecodeConfig, device: str) -> None:
         _translator = Translator.load(folder, config, device)
     except FensterError as error:  # raised here it would only break the pool
         _translator = error
+    except Exception as error:
+        _translator = FensterError(f"the model cannot be loaded ({error})")
+
+
+def _load_error() -> FensterError | None:
+    return _translator if isinstance(_translator, FensterError) else None
 
 
 def _translate(task: FileTask, options: FileOptions) -> Outcome:
-    if isinstance(_translator, FensterError):
-        raise _translator
-    assert _translator is not None
+    assert isinstance(_translator, Translator), "_load_error says so"
     return translate_task(_translator, task, options)

@@ -20,7 +20,7 @@ class RowwiseInt8Linear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         out = int8_linear(x.reshape(-1, x.shape[-1]), self.packed, self.bias, self.nonnegative)
-        return out.view(*x.shape[:-1], -1)
+        return out.view(*x.shape[:-1], out.shape[1])
 
 
 class Int8Embedding(nn.Module):

@@ -10,6 +10,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from fenster.io.progress import report
+
 threads: int | None = None
 """Of calls of the library, if not as many as PyTorch's."""
 _FOLDER = Path(__file__).parents[2]
@@ -31,10 +33,14 @@ def library() -> ctypes.CDLL | None:
     path = next((path for path in paths if path.is_file()), None)
     if path is None:
         return None
-    loaded = ctypes.CDLL(str(path))
-    for name, (arguments, result) in _FUNCTIONS.items():
-        function = getattr(loaded, name)
-        function.argtypes, function.restype = [_TYPES[one] for one in arguments], result
+    try:
+        loaded = ctypes.CDLL(str(path))
+        for name, (arguments, result) in _FUNCTIONS.items():
+            function = getattr(loaded, name)
+            function.argtypes, function.restype = [_TYPES[one] for one in arguments], result
+    except (OSError, AttributeError) as error:  # another system's, or an older version's
+        report(f"the compiled library cannot be used ({error}); install fenster again. Computing without it")
+        return None
     return loaded
 
 

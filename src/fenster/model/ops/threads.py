@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 
 import torch
 
@@ -15,21 +16,25 @@ _GROUPS = Path("/sys/fs/cgroup")
 
 
 def use_threads(wanted: int | None) -> None:
-    """Compute with so many threads from now on; None: as many as cores are free, or as OMP_NUM_THREADS says."""
-    if wanted is None and "OMP_NUM_THREADS" in os.environ:
-        return
-    torch.set_num_threads(wanted or free_cores())
+    """Compute with so many threads from now on; None: `usual_threads`."""
+    torch.set_num_threads(wanted or usual_threads())
+
+
+def usual_threads() -> int:
+    """As many as OMP_NUM_THREADS says, or as cores are free."""
+    return torch.get_num_threads() if "OMP_NUM_THREADS" in os.environ else free_cores()
 
 
 def free_cores() -> int:
-    """Cores that this process may use and that nothing else uses, at least one."""
+    """Cores that this process may use and that nothing else uses: at least half of them, since the load of the last
+    minute may be that of a program that has ended, or of a host that we see little of."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     cores = min(allowed, _quota(_GROUPS) or allowed)
     try:
-        busy = os.getloadavg()[0]  # of the last minute, in which we have only just begun
+        busy = int(os.getloadavg()[0])
     except (AttributeError, OSError):  # Windows
-        busy = 0.0
-    return max(1, cores - int(busy))
+        busy = 0
+    return max(1, (cores + 1) // 2, cores - busy)
 
 
 def _quota(groups: Path) -> int | None:
@@ -45,15 +50,36 @@ def _quota(groups: Path) -> int | None:
         return None
 
 
+class _NativeThreads:
+    """How many searches run, in all threads of the program; the first sets the numbers, the last restores them."""
+
+    def __init__(self) -> None:
+        self._lock, self._running, self._before = Lock(), 0, 1
+
+    def enter(self) -> None:
+        with self._lock:
+            self._running += 1
+            if self._running == 1:
+                self._before = native.threads = torch.get_num_threads()
+            torch.set_num_threads(1)
+
+    def leave(self) -> None:
+        with self._lock:
+            self._running -= 1
+            if not self._running:
+                native.threads = None
+                torch.set_num_threads(self._before)
+
+
+_native_threads = _NativeThreads()
+
+
 @contextmanager
 def native_threads() -> Iterator[None]:
     """All threads for the compiled library, whose threads end when they have nothing to do, and one for PyTorch: a
     step of a search is many small operations, between which PyTorch's threads would spin."""
-    threads = torch.get_num_threads()
-    native.threads = threads
-    torch.set_num_threads(1)
+    _native_threads.enter()
     try:
         yield
     finally:
-        torch.set_num_threads(threads)
-        native.threads = None
+        _native_threads.leave()
