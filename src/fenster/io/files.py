@@ -12,6 +12,7 @@ import lzma
 import os
 import shutil
 import sys
+import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ from fenster.errors import FensterError, InputError, writing
 """(line number from 1, text without its end) pairs."""
 
 STANDARD_INPUT = "standard input"
+_REMOVALS = 20  # attempts, a tenth of a second apart
 _MAGIC = {
     b"PK\x03\x04": "a ZIP archive (such as .docx, .odt or .epub)",
     b"%PDF-": "a PDF document",
@@ -252,8 +254,8 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
             else:
                 shutil.rmtree(stale)
         temporary = folder.with_name(f".{folder.name}.partial-{os.getpid()}")
-        temporary.mkdir()
         try:
+            temporary.mkdir()
             yield temporary
             if folder.exists():
                 old = folder.with_name(f".{folder.name}.old-{os.getpid()}")
@@ -263,4 +265,13 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
             else:
                 temporary.rename(folder)
         finally:
-            shutil.rmtree(temporary, ignore_errors=True)
+            _remove(temporary)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder in which an interrupted worker may still be writing its last file."""
+    for _ in range(_REMOVALS):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        time.sleep(0.1)
