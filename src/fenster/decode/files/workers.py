@@ -10,8 +10,9 @@ import multiprocessing
 import signal
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from pathlib import Path
 
 from fenster.decode.config import DecodeConfig
@@ -65,9 +66,8 @@ def _round(
     with ProcessPoolExecutor(min(count, len(tasks)), context, _load, arguments) as pool:
         try:
             _require_loading(pool)
-            futures: dict[Future[Outcome], FileTask] = {
-                pool.submit(_translate, task, options): task for task in tasks
-            }
+            with _interrupts_held():
+                futures = {pool.submit(_translate, task, options): task for task in tasks}
             while futures:
                 for future in wait(futures, return_when=FIRST_COMPLETED).done:
                     task, outcome = futures.pop(future), future.result()
@@ -84,7 +84,9 @@ def _round(
 def _require_loading(pool: ProcessPoolExecutor) -> None:
     """An error if the model cannot be loaded: no file is to blame for that."""
     try:
-        error = pool.submit(_load_error).result()
+        with _interrupts_held():
+            loading = pool.submit(_load_error)
+        error = loading.result()
     except BrokenProcessPool:
         error = FensterError(
             "a worker died while it loaded the model", fix="take fewer --workers: each needs memory for the model"
@@ -93,10 +95,22 @@ def _require_loading(pool: ProcessPoolExecutor) -> None:
         raise error
 
 
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Ctrl-C waits until the block has ended. Processes that start in it never get it: the parent ends them."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _load(folder: Path, config: DecodeConfig, device: str) -> None:
     global _translator
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers
-    progress.console.quiet = True  # and says how far all of them are
+    progress.console.quiet = True  # the parent says how far all of them are
     try:
         _translator = Translator.load(folder, config, device)
     except FensterError as error:  # raised here it would only break the pool
