@@ -139,7 +139,7 @@ def test_an_interrupt_ends_all_workers_and_the_same_command_resumes(
     corpus: tuple[Path, list[str]], tmp_path: Path
 ) -> None:
     model, files = corpus
-    lines = [{"source": f"Here is the lamp of number {n}.", "id": str(n)} for n in range(300)]
+    lines = [{"source": f"Here is the lamp of number {n}.", "id": str(n)} for n in range(120)]
     (tmp_path / "5.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     command = [sys.executable, "-m", "fenster", "translate", *files, str(tmp_path / "5.jsonl"), "-m", str(model)]
     command += [*OPTIONS, "--workers", "2", "-o", str(tmp_path / "out")]
@@ -155,4 +155,4 @@ def test_an_interrupt_ends_all_workers_and_the_same_command_resumes(
     _, alive = psutil.wait_procs(children, timeout=20)
     assert not alive, "no worker is left behind"
     assert subprocess.run(command, capture_output=True, timeout=180).returncode == 0
-    assert len((tmp_path / "out" / "5.jsonl").read_text().splitlines()) == 300
+    assert len((tmp_path / "out" / "5.jsonl").read_text().splitlines()) == 120
