@@ -5,7 +5,7 @@ alone and with the word before it, and what the marks enclose in the translation
 name, or with the word before it if that was marked too; overlapping: the name and more, or part of it; lost:
 something else.
 
-And 80 sentences of spans.tsv, written for this, in which other words are marked and their translations are known (as
+And 200 sentences of spans.tsv, written for this, in which other words are marked and their translations are known (as
 regular expressions). exact: the marks enclose just such a translation, an article aside.
 """
 
