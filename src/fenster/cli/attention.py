@@ -8,9 +8,9 @@ from dataclasses import asdict
 from rich.markup import escape
 from rich.table import Table
 
+from fenster.cli.evaluation_options import TestSetOption
 from fenster.cli.options import Device, ModelOption, Output
 from fenster.cli.output import save_result
-from fenster.cli.test_options import TestSetOption
 from fenster.document import ParallelDocument
 from fenster.errors import ConfigError
 from fenster.evaluate.result import Result

@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.table import Table
 
+from fenster.cli.evaluation_options import CountingOption
 from fenster.cli.options import (
     Decoding,
     Device,
@@ -19,7 +20,6 @@ from fenster.cli.options import (
     for_single_items,
 )
 from fenster.cli.output import print_result, save_result
-from fenster.cli.test_options import CountingOption
 from fenster.data.corpora.contrapro import DEFAULT_CONTEXT, ContrastiveItem, Documents, read_items
 from fenster.decode.config import DecodeConfig
 from fenster.errors import ConfigError, InputError

@@ -8,9 +8,9 @@ from pathlib import Path
 from rich.markup import escape
 from rich.table import Table
 
+from fenster.cli.evaluation_options import CountingOption, TestSetOption
 from fenster.cli.options import Output
 from fenster.cli.output import save_result
-from fenster.cli.test_options import CountingOption, TestSetOption
 from fenster.errors import ConfigError, InputError
 from fenster.evaluate.metrics.consistency import FORMALITY
 from fenster.evaluate.metrics.distance import bins, generated, read_decisions, registers

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from fenster.cli.evaluation_options import CountingOption, TestSetOption
 from fenster.cli.options import Decoding, Device, Flag, ModelOption, Output
 from fenster.cli.output import print_documents, print_result, save_result
-from fenster.cli.test_options import CountingOption, TestSetOption
 from fenster.data.corpora.stream import stream
 from fenster.decode.config import DecodeConfig
 from fenster.errors import ConfigError

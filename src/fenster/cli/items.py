@@ -7,6 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from fenster.cli.evaluation_options import CountingOption
 from fenster.cli.options import (
     Decoding,
     Device,
@@ -16,7 +17,6 @@ from fenster.cli.options import (
     for_single_items,
 )
 from fenster.cli.output import print_result, save_result
-from fenster.cli.test_options import CountingOption
 from fenster.decode.config import DecodeConfig
 from fenster.errors import ConfigError
 from fenster.evaluate.metrics.expected_form import ALL, context_label, evaluate_items, in_context, read_items
