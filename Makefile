@@ -9,7 +9,7 @@ STAMP := $(VENV)/.fenster-ready
 setup: $(STAMP)
 
 # Rebuilt only if what is to be installed changed, so a second call costs nothing.
-$(STAMP): pyproject.toml constraints.txt $(wildcard src/fenster/native/*.cpp)
+$(STAMP): pyproject.toml constraints.txt $(wildcard src/fenster/native/*)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@

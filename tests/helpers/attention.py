@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -48,6 +49,22 @@ def tensors(mask: AttentionMask, relative: bool, seed: int, reach: int | None = 
         assert found is not None
         made.append(draw(2 * found + 1, HEADS, SIZE))
     return made
+
+
+@st.composite
+def window_masks(draw: st.DrawFn) -> tuple[str, AttentionMask, int]:
+    """(encoder, decoder or cross; a mask with a window for it; a seed). In cross-attention of odd seeds some queries
+    keep to their own sentence."""
+    pairs = draw(st.lists(st.tuples(SENTENCES, SENTENCES), min_size=1, max_size=4))
+    kind, window = draw(st.sampled_from(["encoder", "decoder", "cross"])), draw(st.integers(0, 40))
+    centers, seed = draw(st.sampled_from([*ALIGNMENTS, "random"])), draw(st.integers(0, 1000))
+    sides = [[(ours * 9)[: len(theirs)] for ours, theirs in pairs], [theirs for _, theirs in pairs]]
+    source, target = (Layout.from_sentence_lengths(side) for side in sides)
+    mask = make_mask(kind, source, target, window, centers, seed)
+    if kind == "cross" and seed % 2:
+        focused = torch.rand(target.tokens, generator=torch.Generator().manual_seed(seed)) < 0.5
+        mask = replace(mask, focused=focused)
+    return kind, mask, seed
 
 
 def values_and_gradients(compute: Attend, mask: AttentionMask, inputs: list[Tensor]) -> list[Tensor]:

@@ -2,14 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fenster.model.attention.alignment import ALIGNMENTS
 from fenster.model.attention.backends import BACKENDS, block, choose
 from fenster.model.attention.backends.base import Attend
 from fenster.model.attention.backends.block import block_attention
@@ -17,7 +15,7 @@ from fenster.model.attention.backends.dense import dense_attention
 from fenster.model.attention.backends.reference import reference_attention, weights
 from fenster.model.attention.mask import AttentionMask, Relative
 from fenster.model.layout import Layout, pad, unpad
-from tests.helpers.attention import HEADS, SENTENCES, SIZE, assert_same, make_mask, tensors
+from tests.helpers.attention import HEADS, SIZE, assert_same, make_mask, tensors, window_masks
 
 EXACT = {"rtol": 1e-9, "atol": 1e-10}  # in float64
 
@@ -44,24 +42,9 @@ def backend(name: str) -> Iterator[Attend]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.tuples(SENTENCES, SENTENCES), min_size=1, max_size=4),
-    st.sampled_from(["encoder", "decoder", "cross"]),
-    st.integers(0, 40),
-    st.sampled_from([*ALIGNMENTS, "random"]),
-    st.booleans(),
-    st.integers(0, 1000),
-)
-def test_windows_equal_the_reference(
-    lengths: list[tuple[list[int], list[int]]], kind: str, window: int, centers: str, relative: bool, seed: int
-) -> None:
-    sides = [[pair[side] for pair in lengths] for side in (0, 1)]
-    sides = [[(a * 9)[: len(b)] for a, b in zip(sides[0], sides[1], strict=True)], sides[1]]
-    source, target = (Layout.from_sentence_lengths(side) for side in sides)
-    mask = make_mask(kind, source, target, window, centers, seed)
-    if kind == "cross" and seed % 2:  # some queries keep to their own sentence
-        focused = torch.rand(target.tokens, generator=torch.Generator().manual_seed(seed)) < 0.5
-        mask = replace(mask, focused=focused)
+@given(window_masks(), st.booleans())
+def test_windows_equal_the_reference(drawn: tuple[str, AttentionMask, int], relative: bool) -> None:
+    kind, mask, seed = drawn
     inputs = tensors(mask, relative and kind != "cross", seed)
     for name in CHUNKED:
         with backend(name) as attend:

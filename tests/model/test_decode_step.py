@@ -8,43 +8,22 @@ pytest.importorskip("triton", reason="Triton is not installed")
 from fenster.model import multihead
 from fenster.model.attention.backends import decode_step
 from fenster.model.attention.cache import CacheView
+from tests.helpers.cache_views import VIEWS, some_view
 from tests.helpers.transformers import VARIANTS, make, some_batch
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 TOLERANCE = {torch.float32: 1e-5, torch.float16: 3e-3}
 
 
-def some_view(groups: int, each: int, slots: int, shared: bool, distances: int | None, rows: bool) -> CacheView:
-    """Masks with at least one slot a query, drawn at random."""
-    masks = []
-    for _ in range(2):
-        mask = torch.rand(groups if shared else groups * each, slots) < 0.4
-        mask[:, slots // 2 :] &= slots < 100  # room that no one uses yet
-        mask[torch.arange(len(mask)), torch.randint((slots + 1) // 2, (len(mask),))] = True
-        masks.append(mask.to(DEVICE))
-    relative = None if distances is None else torch.randint(distances, (groups * each, slots)).to(DEVICE)
-    where = torch.randint(groups * slots, (groups, slots)).to(DEVICE) if rows else None
-    return CacheView(tuple(masks), relative, where)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
-@pytest.mark.parametrize(
-    ("groups", "each", "slots", "shared", "distances", "rows"),
-    [
-        (1, 1, 1, False, None, False),
-        (3, 4, 84, False, 41, False),
-        (2, 12, 130, True, None, False),
-        (5, 1, 41, False, None, True),
-        (2, 20, 65, False, 9, True),
-    ],
-)
+@pytest.mark.parametrize(*VIEWS)
 def test_it_equals_plain_attention(
     groups: int, each: int, slots: int, shared: bool, distances: int | None, rows: bool, dtype: torch.dtype
 ) -> None:
     torch.manual_seed(0)
     number, size = 3, 16
-    view = some_view(groups, each, slots, shared, distances, rows)
+    view = some_view(groups, each, slots, shared, distances, rows, DEVICE)
     # Queries are a part of a wider projection, and slots have room behind them, as states give them.
     joined = torch.randn(groups * each, 3 * number * size).to(DEVICE, dtype)
     q = joined[:, : number * size].unflatten(1, (number, size))

@@ -8,7 +8,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fenster.model.attention.alignment import ALIGNMENTS
 from fenster.model.attention.backends import BACKENDS, choose
 from fenster.model.attention.backends.decode_step import decode_attention_cpu, decode_attention_torch
 from fenster.model.attention.backends.reference import reference_attention
@@ -18,36 +17,19 @@ from fenster.model.attention.mask import AttentionMask, Relative
 from fenster.model.layout import Layout
 from fenster.model.ops import native
 from fenster.model.ops.threads import _quota, free_cores, native_threads
-from tests.helpers.attention import SENTENCES, make_mask
-from tests.model.test_decode_step import some_view
+from tests.helpers.attention import window_masks
+from tests.helpers.cache_views import VIEWS, some_view
 
 pytestmark = pytest.mark.skipif(native.library() is None, reason="not compiled: no C++ compiler")
 close = partial(torch.testing.assert_close, rtol=1e-5, atol=1e-5)
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.tuples(SENTENCES, SENTENCES), min_size=1, max_size=4),
-    st.sampled_from(["encoder", "decoder", "cross"]),
-    st.integers(0, 40),
-    st.sampled_from([*ALIGNMENTS, "random"]),
-    st.sampled_from([8, 12, 16, 32, 64]),
-    st.booleans(),
-    st.booleans(),
-)
+@given(window_masks(), st.sampled_from([8, 12, 16, 32, 64]), st.booleans(), st.booleans())
 def test_windows_equal_the_reference(
-    lengths: list[tuple[list[int], list[int]]],
-    kind: str,
-    window: int,
-    centers: str,
-    size: int,
-    relative: bool,
-    plain: bool,
+    drawn: tuple[str, AttentionMask, int], size: int, relative: bool, plain: bool
 ) -> None:
-    sides = [[pair[side] for pair in lengths] for side in (0, 1)]
-    sides = [[(a * 9)[: len(b)] for a, b in zip(sides[0], sides[1], strict=True)], sides[1]]
-    source, target = (Layout.from_sentence_lengths(side) for side in sides)
-    mask = make_mask(kind, source, target, window, centers, 0)
+    kind, mask, _ = drawn
     torch.manual_seed(0)
     q = torch.randn(mask.queries.tokens, 3, 2 * size)[:, :, :size] * 3
     k, v = torch.randn(mask.keys.tokens, 2, 3, size).unbind(1)  # parts of a wider projection
@@ -59,16 +41,7 @@ def test_windows_equal_the_reference(
 
 
 @pytest.mark.parametrize("plain", [False, True])
-@pytest.mark.parametrize(
-    ("groups", "each", "slots", "shared", "distances", "rows"),
-    [
-        (1, 1, 1, False, None, False),
-        (3, 4, 84, False, 41, False),
-        (2, 12, 130, True, None, False),
-        (5, 1, 41, False, None, True),
-        (2, 20, 65, False, 9, True),
-    ],
-)
+@pytest.mark.parametrize(*VIEWS)
 def test_a_step_equals_plain_attention(
     groups: int, each: int, slots: int, shared: bool, distances: int | None, rows: bool, plain: bool
 ) -> None:

@@ -7,19 +7,9 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <thread>
 #include <vector>
 
-#if (defined(__x86_64__) || defined(_M_X64)) && (defined(__GNUC__) || defined(__clang__))
-#define FENSTER_X86 1
-#include <immintrin.h>
-#endif
-
-#if defined(_WIN32)
-#define FENSTER_EXPORT extern "C" __declspec(dllexport)
-#else
-#define FENSTER_EXPORT extern "C" __attribute__((visibility("default")))
-#endif
+#include "common.h"
 
 namespace {
 
@@ -166,12 +156,7 @@ void run(long queries, long most_keys, long heads, long size, int threads, bool 
     }
   };
   const double work = 2.0 * static_cast<double>(queries) * static_cast<double>(most_keys * heads * size);
-  const long parts = std::max(1L, std::min({static_cast<long>(threads), queries, static_cast<long>(work / kThreadWork)}));
-  std::vector<std::thread> others;
-  for (long number = 1; number < parts; ++number)
-    others.emplace_back(part, queries * number / parts, queries * (number + 1) / parts);
-  part(0, queries / parts);
-  for (std::thread& other : others) other.join();
+  in_parts(queries, threads, work, kThreadWork, part);
 }
 
 }  // namespace

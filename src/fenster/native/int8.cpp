@@ -11,19 +11,9 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <thread>
 #include <vector>
 
-#if (defined(__x86_64__) || defined(_M_X64)) && (defined(__GNUC__) || defined(__clang__))
-#define FENSTER_X86 1
-#include <immintrin.h>
-#endif
-
-#if defined(_WIN32)
-#define FENSTER_EXPORT extern "C" __declspec(dllexport)
-#else
-#define FENSTER_EXPORT extern "C" __attribute__((visibility("default")))
-#endif
+#include "common.h"
 
 namespace {
 
@@ -32,7 +22,7 @@ constexpr long kPanel = 4;            // blocks that are computed together
 constexpr int kRows = 4;              // rows that are computed together: more do not fit into registers
 constexpr long kChunk = 128;          // rows that all columns meet before the next ones do
 constexpr float kLargest = 3.4028235e38f;
-constexpr long kThreadWork = 3000000; // products that are worth a thread of their own
+constexpr double kThreadWork = 3000000; // products that are worth a thread of their own
 
 long up(long value, long step) { return (value + step - 1) / step * step; }
 
@@ -307,20 +297,15 @@ FENSTER_EXPORT int fenster_int8_linear(const float* x, int64_t rows, int64_t dep
   const long panels = up(up(columns, kBlock) / kBlock, kPanel) / kPanel;
   const long blocks = up(columns, kBlock) / kBlock;
   const double work = static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(depth);
-  const long parts = std::max(1L, std::min({static_cast<long>(threads), panels, static_cast<long>(work / kThreadWork)}));
-  const auto part = [&](long number) {
+  in_parts(panels, threads, work, kThreadWork, [&](long first, long last) {
     for (long row = 0; row < rows; row += kChunk) {  // the rows of a chunk stay in the cache
       Job chunk = job;
       chunk.rows = std::min(kChunk, static_cast<long>(rows) - row);
       chunk.a += row * deep;
       chunk.factor += row;
       chunk.y += row * columns;
-      run(chunk, panels * number / parts * kPanel, std::min(blocks, panels * (number + 1) / parts * kPanel));
+      run(chunk, first * kPanel, std::min(blocks, last * kPanel));
     }
-  };
-  std::vector<std::thread> others;
-  for (long number = 1; number < parts; ++number) others.emplace_back(part, number);
-  part(0);
-  for (std::thread& other : others) other.join();
+  });
   return 0;
 }
