@@ -11,11 +11,12 @@ from fenster.data.dataset import PreparedData
 from fenster.data.examples import ExampleIndex
 from fenster.data.loader import Loader
 from fenster.data.sampler import BatchConfig, Sampler
+from fenster.data.tokenizer import UNK_ID
 from fenster.errors import FensterError
 from fenster.model import Transformer
 from fenster.train.distributed import World
 from fenster.train.inputs import Inputs
-from fenster.train.update import Engine
+from fenster.train.update import Engine, word_dropout
 from tests.helpers.training import make
 
 SYSTEMS: dict[str, tuple[ContextConfig, dict[str, Any]]] = {
@@ -90,6 +91,37 @@ def test_rdrop_draws_dropout_twice(toy: PreparedData, settings: dict[str, Any]) 
     )
     dropped = [losses(toy, chosen, "window", 3, "cpu", dropout=0.3) for chosen in (rdrop, settings)]
     assert dropped[0] != pytest.approx(dropped[1], rel=1e-5)
+
+
+def test_word_dropout_hides_words_and_no_symbols() -> None:
+    torch.manual_seed(1)
+    ids = torch.cat([torch.arange(30), torch.arange(30, 20_030)])
+    masked = word_dropout(ids, 0.2, n_symbols=30)
+    assert torch.equal(masked[:30], ids[:30])
+    hidden = masked != ids
+    assert masked[hidden].unique().tolist() == [UNK_ID]
+    assert hidden.float().mean().item() == pytest.approx(0.2, abs=0.01)
+    assert not torch.equal(masked, word_dropout(ids, 0.2, n_symbols=30))
+    assert torch.equal(word_dropout(ids, 0.0, n_symbols=30), ids)
+
+
+def test_word_dropout_is_drawn_anew_for_both_passes_of_rdrop(toy: PreparedData, settings: dict[str, Any]) -> None:
+    """Without other dropout, passes differ by the hidden words alone."""
+    several = [{"word_dropout": 0.2}, {"word_dropout": 0.2, "rdrop": 5.0}, {}]
+    found = [
+        losses(toy, {**settings, "optimizer": {**settings.get("optimizer", {}), **more}}, "window", 3, "cpu")
+        for more in several
+    ]
+    assert found[0] != pytest.approx(found[2], rel=1e-5)
+    assert found[0] != pytest.approx(found[1], rel=1e-5)
+
+
+@pytest.mark.gpu
+def test_word_dropout_differs_from_update_to_update_in_a_graph(toy: PreparedData, settings: dict[str, Any]) -> None:
+    settings = {**settings, "optimizer": {"lr": 1e-9, "word_dropout": 0.2}}
+    first, again = (losses(toy, settings, "window", 60, "cuda", graphs="on") for _ in range(2))
+    assert first == again
+    assert len(set(first)) == len(first)
 
 
 @pytest.mark.gpu

@@ -91,7 +91,7 @@ class Run:
             # The record keeps what the run really began with, whatever is given now.
             self.config = config = config.model_copy(update={"warm_start": resume.state.warm_started_from})
         model.train()
-        self.engine = Engine(model, config, world)
+        self.engine = Engine(model, config, world, n_symbols=self.data.tokenizer.n_symbols)
         weights = mixture_weights(manifest.corpora, config.mixture)
         index = ExampleIndex.build(self.data.split("train"), config.context)
         self.sampler = Sampler(index, config.batch, weights=weights)

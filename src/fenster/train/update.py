@@ -2,8 +2,8 @@
 
 - The gradient is that of the summed loss; Adam's own scaling divides it by the tokens of all processes and clips it.
 - An update whose gradient is not finite is skipped by Adam itself, on the device, and counted there.
-- Dropout follows from (seed, update, batch of the update), so a resumed run needs no generator state, and several
-  processes draw what one would.
+- Dropout, of words too, follows from (seed, update, batch of the update), so a resumed run needs no generator state,
+  and several processes draw what one would.
 - On one GPU whole steps are replayed as CUDA graphs, one for each shape of inputs.
 """
 
@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from fenster.data.tokenizer import BOD_ID, UNK_ID
 from fenster.errors import FensterError
 from fenster.model.attention.backends.dense import keep_eager
 from fenster.model.loss import ChunkLoss, Loss, chunk_loss, rdrop_chunk_loss, rdrop_loss, smoothed_loss
@@ -47,9 +48,9 @@ class MeterReadings(NamedTuple):
 class Objective(nn.Module):
     """The loss of a batch as a module of its own, so that distributed training can wrap it."""
 
-    def __init__(self, model: Transformer, settings: OptimizerConfig, compiled: bool) -> None:
+    def __init__(self, model: Transformer, settings: OptimizerConfig, compiled: bool, n_symbols: int) -> None:
         super().__init__()
-        self.model, self._settings = model, settings
+        self.model, self._settings, self._n_symbols = model, settings, n_symbols
         self._chunk_loss: ChunkLoss = rdrop_chunk_loss if settings.rdrop else chunk_loss
         if compiled:
             keep_eager()
@@ -68,13 +69,23 @@ class Objective(nn.Module):
         return rdrop_loss(passes, weight, gold, settings.smoothing, settings.rdrop, loss_of_chunk=self._chunk_loss)
 
     def _hidden(self, inputs: Inputs) -> Tensor:
-        hidden: Tensor = self.model(inputs.source_ids, inputs.target_ids, inputs.source, inputs.target)
+        source_ids = word_dropout(inputs.source_ids, self._settings.word_dropout, self._n_symbols)
+        hidden: Tensor = self.model(source_ids, inputs.target_ids, inputs.source, inputs.target)
         return hidden
 
 
+def word_dropout(ids: Tensor, share: float, n_symbols: int) -> Tensor:  # [S] -> [S]
+    """A random share of the ids becomes `<unk>`; control symbols, which are below `n_symbols`, stay."""
+    if not share:
+        return ids
+    hidden = torch.rand(ids.shape, device=ids.device) < share
+    return torch.where(hidden & (ids >= n_symbols), UNK_ID, ids)
+
+
 class Engine:
-    def __init__(self, model: Transformer, config: TrainConfig, world: World) -> None:
-        """`model` has the weights that training starts from, which an anchor pulls towards."""
+    def __init__(self, model: Transformer, config: TrainConfig, world: World, *, n_symbols: int = BOD_ID + 1) -> None:
+        """`model` has the weights that training starts from, which an anchor pulls towards; ids below `n_symbols` are
+        the tokenizer's control symbols."""
         self.model, self.world, self._config = model, world, config
         model.checkpointing = config.checkpointing
         settings = config.optimizer
@@ -88,7 +99,7 @@ class Engine:
                 "graphs: on needs one process on a GPU, without checkpointing: layers", fix="take graphs: auto"
             )
         self.pad_multiple = max(128, config.batch.tokens // 16) if self._graphs else None
-        objective = Objective(model, settings, _switch(config.compile, cuda))
+        objective = Objective(model, settings, _switch(config.compile, cuda), n_symbols)
         self._objective: nn.Module = objective if world.ranks == 1 else DistributedDataParallel(objective)
         self.parameters = dict(model.named_parameters())
         self.optimizer = torch.optim.Adam(
