@@ -74,6 +74,45 @@ def test_export_writes_over_nothing_else(
         export_model(model, tmp_path / "small")
 
 
+def test_export_averages_models(toy: PreparedData, tmp_path: Path) -> None:
+    loaded = [make_loaded(toy, "window") for _ in range(2)]
+    with torch.no_grad():
+        for parameter in loaded[1].model.parameters():
+            parameter.add_(1)
+    folders = [write_model(each, tmp_path / str(number)) for number, each in enumerate(loaded)]
+    main(
+        [
+            "export",
+            "-m",
+            str(folders[0]),
+            "--average-with",
+            *[str(folders[1])] * 3,
+            "-o",
+            str(tmp_path / "mean"),
+            "--bits",
+            "16",
+        ]
+    )
+    mean = load_model(tmp_path / "mean")
+    for name, weight in mean.model.state_dict().items():
+        first, second = (each.model.state_dict()[name] for each in loaded)
+        assert torch.allclose(weight, ((first + 3 * second) / 4).float(), atol=2e-3), name
+    assert mean.description.training["averaged"] == 4
+
+
+def test_export_averages_only_what_is_alike(
+    toy: PreparedData, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, other = (write_model(make_loaded(toy, system), tmp_path / system) for system in ("window", "sentence"))
+    with pytest.raises(SystemExit) as stopped:
+        main(["export", "-m", str(one), "--average-with", str(other), "-o", str(tmp_path / "mean")])
+    assert stopped.value.code == 2
+    assert "another network" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["export", "-m", str(one), "--average-with", str(other), "-o", str(other)])
+    assert "overwrite itself" in capsys.readouterr().err
+
+
 def test_the_model_that_ships_translates() -> None:
     """Small enough to ship, and good enough that plain sentences come out right."""
     sizes = [path.stat().st_size for path in DEFAULT_MODEL.iterdir()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -94,9 +94,15 @@ def save_model(
         (temporary / _CARD).write_text(card, encoding="utf-8")
 
 
-def export_model(folder: Path, output: Path, card: str | None = None, bits: Literal[8, 16] = 8) -> int:
+def export_model(
+    folder: Path,
+    output: Path,
+    card: str | None = None,
+    bits: Literal[8, 16] = 8,
+    average_with: Sequence[Path] = (),
+) -> int:
     """Write a model folder in 8 or 16 bits, in files that any forge accepts; returns its size. `card` replaces its
-    card."""
+    card; the weights are the mean of those of all models."""
     ours = (MODEL_JSON, _TOKENIZER, _CARD)
     if output.exists() and not output.is_dir():
         raise InputError("is a file", path=output, expected="the name of a folder to write")
@@ -107,6 +113,10 @@ def export_model(folder: Path, output: Path, card: str | None = None, bits: Lite
     loaded = load_model(folder)
     description = loaded.description.model_copy(update={"bits": bits})
     weights = loaded.model.state_dict()
+    if average_with:
+        weights = _mean(weights, [_alike(load_model(other), loaded) for other in average_with])
+        training = {**description.training, "averaged": 1 + len(average_with)}
+        description = description.model_copy(update={"training": training})
     stored = quantize_state(weights) if bits == 8 else {name: tensor.half() for name, tensor in weights.items()}
     if card is None:
         if not (folder / _CARD).is_file():
@@ -114,6 +124,20 @@ def export_model(folder: Path, output: Path, card: str | None = None, bits: Lite
         card = (folder / _CARD).read_text(encoding="utf-8")
     save_model(output, description, stored, loaded.tokenizer, card, most=_MOST)
     return sum(path.stat().st_size for path in output.iterdir())
+
+
+def _alike(other: LoadedModel, first: LoadedModel) -> dict[str, Tensor]:
+    """The weights of `other`, which must have the network and the tokenizer of `first` for a mean to make sense."""
+    mine, theirs = ({name: x.shape for name, x in each.model.state_dict().items()} for each in (first, other))
+    if mine != theirs:
+        raise InputError("another network, whose weights have other shapes", path=other.folder)
+    if first.tokenizer.sha256 != other.tokenizer.sha256:
+        raise InputError("another tokenizer", path=other.folder, expected=f"that of {first.folder}")
+    return other.model.state_dict()
+
+
+def _mean(weights: dict[str, Tensor], others: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
+    return {name: torch.stack([x, *(other[name] for other in others)]).mean(0) for name, x in weights.items()}
 
 
 def read_description(folder: Path) -> Description:
