@@ -21,7 +21,7 @@ LAYERS: list[set[str]] = [
     {"model"},
     {"train", "decode"},
     {"evaluate"},
-    {"adapt", "serve"},
+    {"adapt", "serve", "bulk"},
     {"fenster"},  # the public face: load, sentences, Document
     {"cli"},
     {"bench", "__main__"},

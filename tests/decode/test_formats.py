@@ -20,7 +20,6 @@ from fenster.data.corpora import read_corpus
 from fenster.data.dataset import PreparedData
 from fenster.decode.config import DecodeConfig
 from fenster.decode.files import DOCUMENT_FORMATS, FileOptions, FileSegment, ParsedFile, document_format
-from fenster.decode.files.folder import FINISHED, FolderSummary, find_files, one_by_one, translate_files
 from fenster.decode.files.inline import Part, Unit
 from fenster.decode.files.translate import FileTranslator
 from fenster.decode.result import Translated
@@ -340,55 +339,6 @@ def test_wrapped_paragraphs_are_joined_and_wrapped_again() -> None:
     assert "- First of all you open the very large and heavy lid, and\n  then you look" in longer
     lines = parse(WRAPPED.encode(), "a.txt", keep_lines=True)
     assert render(lines, louder).decode().count("\n") == WRAPPED.count("\n") and len(lines.segments) > 10
-
-
-def test_a_folder_is_mirrored_and_resumed(toy: PreparedData, tmp_path: Path) -> None:
-    translator = FileTranslator(make_loaded(toy, "window"), DecodeConfig(beam=1, length_ratio=0.5, length_extra=2))
-    folder, output = tmp_path / "site", tmp_path / "site-de"
-    (folder / "sub").mkdir(parents=True)
-    (folder / "a.html").write_text("<p>Here is the lamp.</p>")
-    (folder / "sub" / "b.txt").write_text("It is very old.\n")
-    (folder / "broken.docx").write_bytes(b"nothing")
-    (folder / "x.bin").write_bytes(b"\0\1")
-    (folder / ".hidden").write_text("no")
-    first = translate_folder(translator, folder, output)
-    assert sorted(map(str, first.translated)) == ["a.html", "sub/b.txt"]
-    assert list(map(str, first.copied)) == ["x.bin"] and list(map(str, first.failed)) == ["broken.docx"]
-    assert (output / "x.bin").read_bytes() == b"\0\1" and not (output / ".hidden").exists()
-    (folder / "a.html").write_text("<p>Here is the old lamp.</p>")
-    with (output / FINISHED).open("a") as stream:
-        stream.write('{"file": "sub')  # cut short by a kill
-    again = translate_folder(translator, folder, output)
-    assert list(map(str, again.translated)) == ["a.html"] and again.unchanged == 2
-    (folder / "c.txt").write_text("New.\n")
-    (output / "c.txt").write_text("a person's own\n")
-    with pytest.raises(FensterError, match="not made by this command"):
-        translate_folder(translator, folder, output)
-    with pytest.raises(FensterError, match="inside the other"):
-        find_files([folder], folder / "out")
-
-
-def translate_folder(translator: FileTranslator, folder: Path, output: Path) -> FolderSummary:
-    tasks, run = find_files([folder], output), one_by_one(translator)
-    return translate_files(tasks, output, FileOptions(), run, (None, translator.settings()))
-
-
-def test_several_files_keep_their_names(tmp_path: Path) -> None:
-    for name in ("one/a.txt", "one/sub/b.txt", "two/a.txt", "c.txt"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("Hi.\n")
-    out = tmp_path / "out"
-    inputs = [tmp_path / "one", tmp_path / "c.txt", tmp_path / "two" / "a.txt"]
-    targets = [task.target.relative_to(out).as_posix() for task in find_files(inputs, out)]
-    assert targets == ["one/a.txt", "one/sub/b.txt", "c.txt", "a.txt"]
-    with pytest.raises(ConfigError, match="would both be"):
-        find_files([tmp_path / "one" / "a.txt", tmp_path / "two" / "a.txt"], out)
-    with pytest.raises(InputError, match="no such file"):
-        find_files([tmp_path / "missing.txt"], out)
-    with pytest.raises(FensterError, match="input"):
-        find_files([tmp_path / "c.txt"], tmp_path)
-    (tmp_path / "link.txt").symlink_to(tmp_path / "c.txt")
-    assert [task.target for task in find_files([tmp_path / "link.txt"], out)] == [out / "link.txt"]
 
 
 def test_from_python_and_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

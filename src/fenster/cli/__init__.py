@@ -25,7 +25,7 @@ from fenster.errors import FensterError
 COMMANDS = {
     "translate": (
         "fenster.cli.translate:translate",
-        "Translate files, folders, or standard input, each file as a document.",
+        "Translate files, folders, or standard input, each file as a document; or shards of many documents.",
     ),
     "import": (
         "fenster.cli.import_:import_corpus",

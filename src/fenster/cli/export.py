@@ -48,7 +48,7 @@ def export(
     from fenster.model.model_folder import export_model
 
     folder, others = model.folder, average_with or []
-    if any(each.resolve().is_relative_to(output.resolve()) for each in (folder, *others)):
+    if any(path.resolve().is_relative_to(output.resolve()) for path in (folder, *others)):
         raise ConfigError("a model cannot overwrite itself", path=output)
     text = None if card is None else "".join(f"{line}\n" for _, line in TextFiles().lines(card))
     size = export_model(folder, output, text, bits, others)

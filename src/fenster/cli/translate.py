@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import CycloptsError, Parameter
 from cyclopts.validators import Number
 
+from fenster.cli.bulk import PART_SIZE, Where, is_bulk, translate_many
 from fenster.cli.options import Decoding, Device, Flag, ModelOption
 from fenster.decode.config import DecodeConfig
-from fenster.errors import ConfigError, InputError
+from fenster.errors import ConfigError
 from fenster.io.files import STANDARD_INPUT, FileSource, check_not_input
 from fenster.io.progress import report
-
-if TYPE_CHECKING:
-    from fenster.decode.files import FileOptions
 
 WARNINGS_EXIT = 3
 
 
 def translate(
-    *files: Annotated[Path, Parameter(allow_leading_hyphen=True)],
+    *files: Annotated[str, Parameter(allow_leading_hyphen=True)],
     model: ModelOption = ModelOption(),
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"], allow_leading_hyphen=True)] = None,
+    output: Annotated[str | None, Parameter(name=["--output", "-o"], allow_leading_hyphen=True)] = None,
     format: Annotated[str | None, Parameter(name=["--format", "-f"])] = None,
     one_sentence_per_line: Flag = False,
     keep_lines: Flag = False,
@@ -40,8 +36,10 @@ def translate(
     decoding: Decoding = DecodeConfig(),
     device: Device = "auto",
     workers: Annotated[int | None, Parameter(validator=Number(gte=1, lte=1024))] = None,
+    ray: str | None = None,
+    part_size: Annotated[int, Parameter(validator=Number(gte=0))] = PART_SIZE,
 ) -> None:
-    """Translate files, folders, or standard input, each file as a document.
+    """Translate files, folders, or standard input, each file as a document; or shards of many documents.
 
     A text has one output line per input line, with the same indentation, list marks and line end; blank lines stay
     blank, and paragraphs that are wrapped at some width are wrapped again. Lines are split into sentences, which are
@@ -55,7 +53,8 @@ def translate(
     fenster translate book.txt -o book.de.txt
     fenster translate report.docx --bilingual review.html
     fenster translate site/ -o site-de/
-    fenster translate a.jsonl.gz b.jsonl.gz more/ -o out/ --workers 4
+    fenster translate a.jsonl.gz b.parquet more/ -o out/ --workers 4
+    fenster translate 's3://bucket/corpus/*.parquet' -o s3://bucket/german/ --ray auto
     fenster translate book.txt --model runs/europarl/window/model -o book.de.txt
     fenster translate book.txt -m runs/europarl --system window --beam 4
     fenster translate strings.csv --columns en
@@ -69,6 +68,7 @@ def translate(
     files
         Text in UTF-8 (.txt, .xz and .gz too), .docx, .odt, .pptx, .odp, .epub, .html, .md, subtitles (.srt, .vtt,
         .ass), .po, .xliff, .json, .yaml, .csv, .jsonl, or folders of such files; standard input if left out, or -.
+        Shards: .parquet, or .jsonl whose objects have a `text` (or a list of `segments`) each; also at URLs.
     output
         Where to write, compressed if it ends in .xz or .gz; standard output for -. If left out, text goes to standard
         output, and other files are written beside themselves (report.docx becomes report.de.docx). For a
@@ -87,7 +87,8 @@ def translate(
     documents
         Blank lines separate documents. Otherwise the file is one document, and context reaches across blank lines.
     columns
-        Of a .csv file, the columns to translate; if left out, the one that is named after the source language.
+        Of a .csv file, the columns to translate; if left out, the one that is named after the source language. Of
+        shards, the column of texts, if it is not `text`.
     history
         Earlier sentences and their translations: context that is not translated again. Source TAB translation, one
         pair per line, or any corpus (`fenster data formats`), such as a corrected .tmx or .xliff.
@@ -100,8 +101,13 @@ def translate(
     strict
         Exit with code 3 if a translation has warnings; the output is written all the same.
     workers
-        Processes that translate a folder or several files, the longest first. They share the cores unless --threads
-        says how many each of them takes.
+        Processes that translate a folder, several files or shards, the longest first. They share the cores unless
+        --threads says how many each of them takes.
+    ray
+        Translate on a Ray cluster: its address, auto for the one of this machine, local to start one. An actor takes
+        a GPU, or --threads cores (one by default).
+    part_size
+        Bytes of text of a shard that a worker translates at a time, and that are lost if it dies; 0: whole shards.
     """
     from fenster.data.corpora.pairs import read_pairs
     from fenster.decode.files import FileOptions, document_format
@@ -109,42 +115,38 @@ def translate(
     from fenster.decode.files.output import beside, check_output
 
     # Whatever is wrong with the options is said before anything that takes a second to import.
-    misspelt = next((str(path) for path in files if str(path).startswith("--")), None)
+    misspelt = next((name for name in files if name.startswith("--")), None)
     if misspelt is not None:
         raise CycloptsError(msg=f"Unknown option: {misspelt}.")
     if not 1 <= nbest <= max(1, decoding.beam):
         raise ConfigError(f"--nbest is {nbest}", expected=f"1 to {decoding.beam}, which is --beam")
-    file = files[0] if len(files) == 1 else None
-    if len(files) > 1 or workers is not None or (file is not None and file.is_dir()):
+    file = Path(files[0]) if len(files) == 1 else None
+    languages = (language or model.languages[0], model.languages[1])
+    if is_bulk(files, workers=workers, ray=ray):
         if output is None or format is not None or history is not None or bilingual is not None or nbest > 1:
             raise ConfigError(
-                "several files are translated into a folder, in their own formats",
+                "several files, and shards, are translated into a folder, in their own formats",
                 fix="give -o FOLDER, and neither --format, --history, --bilingual nor --nbest",
             )
-        inputs = [path for path in map(_unless_dash, files) if path is not None]
-        if not inputs or len(inputs) < len(files):
-            raise ConfigError("standard input is no file of several", fix="name the files")
-        languages = (language or model.languages[0], model.languages[1])
         options = FileOptions(one_sentence_per_line, *languages, keep_lines, documents, columns)
-        _several(model, decoding, device, inputs, output, options, strict, workers)
+        where = Where(workers, ray, device, part_size)
+        if translate_many(files, output, model, decoding, options, where) and strict:
+            sys.exit(WARNINGS_EXIT)
         return
     kind = document_format(format, file)
     if nbest > 1 and not kind.holds_nbest:
         raise ConfigError("--nbest is for JSONL output", fix="choose --format jsonl, or leave it out")
-    to_standard_output = output == Path("-")
-    file, output = (_unless_dash(path) for path in (file, output))
-    for path in (output, bilingual):
+    to_standard_output = output == "-"
+    file, target = (_unless_dash(path) for path in (file, None if output is None else Path(output)))
+    for path in (target, bilingual):
         check_not_input(path, [file, history])
     if bilingual is not None:
         check_review(bilingual)
-    source_language, target_language = model.languages
-    options = FileOptions(
-        one_sentence_per_line, language or source_language, target_language, keep_lines, documents, columns, nbest
-    )
-    if output is None and file is not None and kind.writes_file and not to_standard_output:
-        output = beside(file, target_language)
-    check_output(kind, file, output)
-    if kind.is_binary and output is None and sys.stdout.isatty():
+    options = FileOptions(one_sentence_per_line, *languages, keep_lines, documents, columns, nbest)
+    if target is None and file is not None and kind.writes_file and not to_standard_output:
+        target = beside(file, options.target)
+    check_output(kind, file, target)
+    if kind.is_binary and target is None and sys.stdout.isatty():
         raise ConfigError("this format is not for a terminal", fix="name an output with -o")
     parsed = kind.parse(FileSource.read(file), options)
     pairs = [] if history is None else read_pairs(history)
@@ -155,56 +157,15 @@ def translate(
     if pairs:
         translator.strategy.require_history()
     report_problems(translator, parsed)
-    summary = translate_parsed(translator, parsed, output, options, pairs)
+    summary = translate_parsed(translator, parsed, target, options, pairs)
     if summary.output is not None:
         print(f"-> {summary.output}")
     if bilingual is not None:
         name = STANDARD_INPUT if file is None else file.name
-        write_review(bilingual, Review(name, (options.language, target_language), summary.pairs))
+        write_review(bilingual, Review(name, languages, summary.pairs))
         report(f"-> {bilingual}")
     report_summary(summary)
     if strict and summary.warnings:
-        sys.exit(WARNINGS_EXIT)
-
-
-def _several(
-    model: ModelOption,
-    decoding: DecodeConfig,
-    device: Device,
-    inputs: Sequence[Path],
-    output: Path,
-    options: FileOptions,
-    strict: bool,
-    workers: int | None,
-) -> None:
-    from fenster.decode.files.folder import find_files, one_by_one, translate_files
-    from fenster.decode.files.translate import report_summary
-    from fenster.decode.files.workers import on_workers
-    from fenster.decode.translator import settings_of
-
-    tasks = find_files(inputs, output)
-    if workers is None:
-        run = one_by_one(model.translator(decoding, device))
-    else:
-        run = on_workers(workers, model.folder, decoding, device)
-    began = time.monotonic()
-    summary = translate_files(tasks, output, options, run, (model.folder, settings_of(decoding)))
-    for name, file in summary.translated.items():
-        if file.warnings or file.remarks:
-            report(f"{name}:")
-            report_summary(file)
-    counts = f"{len(summary.translated)} file(s) translated, {summary.unchanged} unchanged since the last time"
-    print(f"-> {output}: {counts}, {len(summary.copied)} copied, {len(summary.failed)} failed")
-    segments, seconds = sum(len(file.pairs) for file in summary.translated.values()), time.monotonic() - began
-    if segments:
-        report(f"{segments:,} segments in {seconds:,.0f} s, {segments / seconds:.1f} per second")
-    if summary.copied:
-        some = ", ".join(map(str, summary.copied[:10])) + (" …" if len(summary.copied) > 10 else "")
-        report(f"copied as they are, in no format that is translated: {some}")
-    if summary.failed:
-        listed = "; ".join(map(str, summary.failed))
-        raise InputError(f"{len(summary.failed)} file(s) could not be translated: {listed}", path=output)
-    if strict and any(file.warnings for file in summary.translated.values()):
         sys.exit(WARNINGS_EXIT)
 
 

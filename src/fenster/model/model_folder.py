@@ -128,7 +128,7 @@ def export_model(
 
 def _alike(other: LoadedModel, first: LoadedModel) -> dict[str, Tensor]:
     """The weights of `other`, which must have the network and the tokenizer of `first` for a mean to make sense."""
-    mine, theirs = ({name: x.shape for name, x in each.model.state_dict().items()} for each in (first, other))
+    mine, theirs = ({name: x.shape for name, x in model.model.state_dict().items()} for model in (first, other))
     if mine != theirs:
         raise InputError("another network, whose weights have other shapes", path=other.folder)
     if first.tokenizer.sha256 != other.tokenizer.sha256:

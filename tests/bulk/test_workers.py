@@ -16,11 +16,13 @@ from pathlib import Path
 import psutil
 import pytest
 
+from fenster.bulk.engines import processes
+from fenster.bulk.files import FileTask
+from fenster.bulk.task import Died, Task
 from fenster.cli import main
 from fenster.data.dataset import PreparedData
 from fenster.decode.config import DecodeConfig
-from fenster.decode.files import FileOptions, workers
-from fenster.decode.files.folder import FileTask, Outcome
+from fenster.decode.files import FileOptions
 from fenster.decode.files.translate import FileSummary
 from tests.helpers.models import make_loaded, write_model
 
@@ -107,23 +109,23 @@ def test_a_killed_worker_loses_nothing(corpus: tuple[Path, list[str]], tmp_path:
 
 
 def test_only_the_file_that_kills_its_workers_is_to_blame(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tasks = [FileTask(tmp_path / f"{number}.txt", tmp_path / "out" / f"{number}.txt") for number in range(6)]
+    tasks = [
+        FileTask(tmp_path / f"{number}.txt", tmp_path / "out" / f"{number}.txt", FileOptions()) for number in range(6)
+    ]
     for number, task in enumerate(tasks):
         task.file.write_text("x" * (10 - number))
     rounds = []
 
-    def dying(
-        left: list[FileTask], options: FileOptions, count: int, arguments: object
-    ) -> Iterator[tuple[FileTask, Outcome]]:
+    def dying(left: list[FileTask], count: int, arguments: object) -> Iterator[tuple[Task, FileSummary]]:
         """The second file kills its worker, as soon as it is taken."""
         rounds.append([task.file.stem for task in left])
         if tasks[1] in left[:count]:
             raise BrokenProcessPool
         yield from ((task, FileSummary()) for task in left)
 
-    monkeypatch.setattr(workers, "_round", dying)
-    made = dict(workers.on_workers(3, tmp_path, DecodeConfig(), "cpu")(tasks, FileOptions()))
-    assert [task.file.stem for task, outcome in made.items() if isinstance(outcome, str)] == ["1"]
+    monkeypatch.setattr(processes, "_round", dying)
+    made = dict(processes.Processes(3, tmp_path, DecodeConfig(), "cpu").run(tasks))
+    assert [task.name for task, outcome in made.items() if isinstance(outcome, Died)] == [str(tmp_path / "1.txt")]
     assert len(made) == 6 and rounds[0] == ["0", "1", "2", "3", "4", "5"] and rounds.count(["1"]) == 3
 
 

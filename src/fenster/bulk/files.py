@@ -7,13 +7,14 @@ makes the same call resume after an interruption, and translate only what has ch
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from fenster.bulk.manifest import Entry, Manifest
+from fenster.bulk.task import Died, Engine
 from fenster.decode.files import DOCUMENT_FORMATS, FileOptions, ParsedFile, document_format
 from fenster.decode.files.translate import FileSummary, translate_parsed
 from fenster.decode.resume import journal_path, stamp
@@ -23,20 +24,29 @@ from fenster.io.files import FileSource, atomic_path, bare_suffix, check_not_inp
 from fenster.io.hashing import file_sha256
 from fenster.io.progress import report
 
-FINISHED = ".fenster-finished.jsonl"
 
-
-class FileTask(NamedTuple):
-    """A file to translate into another."""
+@dataclass(frozen=True)
+class FileTask:
+    """A file to translate into another. A task."""
 
     file: Path
     target: Path
+    options: FileOptions
 
+    @property
+    def name(self) -> str:
+        return str(self.file)
 
-Outcome = FileSummary | str
-"""What was made, or why nothing was."""
-Run = Callable[[Sequence[FileTask], FileOptions], Iterator[tuple[FileTask, Outcome]]]
-"""Translates files, in any order; yields each as soon as it is ready."""
+    @property
+    def size(self) -> int:
+        return self.file.stat().st_size
+
+    def run(self, translator: Translator) -> FileSummary | str:
+        """What was made, or why nothing was."""
+        try:
+            return translate_parsed(translator, _parsed(self.file, self.options), self.target, self.options)
+        except (InputError, ConfigError) as error:
+            return str(error)
 
 
 @dataclass
@@ -50,7 +60,7 @@ class FolderSummary:
     """Files that could not be translated, and why."""
 
 
-def find_files(inputs: Sequence[Path], output: Path) -> list[FileTask]:
+def find_files(inputs: Sequence[Path], output: Path, options: FileOptions) -> list[FileTask]:
     """The files of some files and folders, and where their translations go. Those of a single folder keep their
     places; of several inputs each file or folder keeps its name."""
     tasks: dict[Path, Path] = {}
@@ -69,71 +79,52 @@ def find_files(inputs: Sequence[Path], output: Path) -> list[FileTask]:
             if target in tasks:
                 raise ConfigError(f"{tasks[target]} and {file} would both be {target}", fix="use two calls")
             tasks[target] = file
-    return [FileTask(file, target) for target, file in tasks.items()]
+    return [FileTask(file, target, options) for target, file in tasks.items()]
 
 
 def translate_files(
-    tasks: Iterable[FileTask],
-    output: Path,
-    options: FileOptions,
-    run: Run,
-    made_with: tuple[Path | None, dict[str, Any]],
+    tasks: Iterable[FileTask], output: Path, engine: Engine, made_with: tuple[Path | None, dict[str, Any]]
 ) -> FolderSummary:
     """Translate files into the folder `output`. `made_with` is the model and all settings: what was translated with
     others is translated again."""
     suffixes = {suffix for kind in DOCUMENT_FORMATS.values() for suffix in kind.suffixes}
-    finished, summary = _finished(output), FolderSummary()
-    marks: dict[Path, str] = {}
+    summary = FolderSummary()
+    stamps: dict[Path, str] = {}
     waiting: list[FileTask] = []
-    for task in tasks:
-        name = task.target.relative_to(output)
-        settings = {**made_with[1], "reading": str(options)}
-        marks[task.target] = stamp(file_sha256(task.file), made_with[0], settings)
-        if finished.get(name.as_posix()) == marks[task.target] and task.target.is_file():
-            summary.unchanged += 1
-            continue
-        if task.target.exists() and name.as_posix() not in finished and not journal_path(task.target).exists():
-            raise FensterError(
-                "exists already, and was not made by this command",
-                path=task.target,
-                fix="choose another output folder, or remove it",
-            )
-        if bare_suffix(task.file) in suffixes:
-            waiting.append(task)
-        else:
+    with Manifest(str(output)) as manifest:
+        for task in tasks:
+            name = task.target.relative_to(output)
+            settings = {**made_with[1], "reading": str(task.options)}
+            stamps[task.target] = stamp(file_sha256(task.file), made_with[0], settings)
+            entry = manifest.get(name.as_posix())
+            if entry is not None and entry.stamp == stamps[task.target] and task.target.is_file():
+                summary.unchanged += 1
+                continue
+            if task.target.exists() and entry is None and not journal_path(task.target).exists():
+                raise FensterError(
+                    "exists already, and was not made by this command",
+                    path=task.target,
+                    fix="choose another output folder, or remove it",
+                )
+            if bare_suffix(task.file) in suffixes:
+                waiting.append(task)
+                manifest.add(name.as_posix(), Entry(""))
+                continue
             with atomic_path(task.target) as temporary:
                 shutil.copyfile(task.file, temporary)
             summary.copied.append(name)
-            _note(output, name.as_posix(), marks[task.target])
-    for task in waiting:  # from now on their targets are ours, whatever happens before they are finished
-        _note(output, task.target.relative_to(output).as_posix(), "")
-    for task, outcome in run(waiting, options):
-        name = task.target.relative_to(output)
-        if isinstance(outcome, str):
-            summary.failed[name] = outcome
-            report(outcome)
-            continue
-        summary.translated[name] = outcome
-        _note(output, name.as_posix(), marks[task.target])
+            manifest.add(name.as_posix(), Entry(stamps[task.target]))
+        manifest.flush()  # from now on all targets are ours, whatever happens before they are finished
+        for made, outcome in engine.run(waiting) if waiting else ():
+            assert isinstance(made, FileTask)
+            name = made.target.relative_to(output)
+            if isinstance(outcome, FileSummary):
+                summary.translated[name] = outcome
+                manifest.add(name.as_posix(), Entry(stamps[made.target]))
+            else:
+                summary.failed[name] = outcome.reason if isinstance(outcome, Died) else outcome
+                report(summary.failed[name])
     return summary
-
-
-def one_by_one(translator: Translator) -> Run:
-    """All files here, in order."""
-
-    def run(tasks: Sequence[FileTask], options: FileOptions) -> Iterator[tuple[FileTask, Outcome]]:
-        for number, task in enumerate(tasks, start=1):
-            report(f"{number} of {len(tasks)}: {task.file}")
-            yield task, translate_task(translator, task, options)
-
-    return run
-
-
-def translate_task(translator: Translator, task: FileTask, options: FileOptions) -> Outcome:
-    try:
-        return translate_parsed(translator, _parsed(task.file, options), task.target, options)
-    except (InputError, ConfigError) as error:
-        return str(error)
 
 
 def _overlap(one: Path, other: Path) -> bool:
@@ -161,26 +152,3 @@ def _files(folder: Path) -> Iterator[Path]:
             yield from _files(path)
         elif path.is_file():
             yield path
-
-
-def _finished(output: Path) -> dict[str, str]:
-    """By name, what each finished file was made from; a line that a kill cut short is not counted."""
-    listed: dict[str, str] = {}
-    path = output / FINISHED
-    text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    if text and not text.endswith("\n"):
-        with path.open("a", encoding="utf-8") as stream:
-            stream.write("\n")
-    for line in text.splitlines():
-        try:
-            record = json.loads(line)
-        except ValueError:
-            continue
-        listed[record["file"]] = record["stamp"]
-    return listed
-
-
-def _note(output: Path, name: str, mark: str) -> None:
-    output.mkdir(parents=True, exist_ok=True)
-    with (output / FINISHED).open("a", encoding="utf-8") as stream:
-        stream.write(json.dumps({"file": name, "stamp": mark}, ensure_ascii=False) + "\n")

@@ -1,7 +1,7 @@
-"""Files on several processes: each loads the model once and takes the longest file that is left.
+"""Tasks on several processes: each loads the model once and takes the longest task that is left.
 
-A process that dies (killed, out of memory) takes nothing with it: what was being translated is tried again, one file
-at a time, and resumes from its journal. A file over which processes died three times is reported as failed.
+A process that dies (killed, out of memory) takes nothing with it: what was being translated is tried again, one task
+at a time. Files resume from their journals.
 """
 
 from __future__ import annotations
@@ -14,67 +14,64 @@ from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from fenster.bulk.task import TRIES, Task, death, longest_first
 from fenster.decode.config import DecodeConfig
-from fenster.decode.files import FileOptions
-from fenster.decode.files.folder import FileTask, Outcome, Run, translate_task
 from fenster.decode.translator import Translator
 from fenster.errors import FensterError
 from fenster.io import progress
 from fenster.io.progress import report
 from fenster.model.ops.threads import usual_threads
 
-_TRIES = 3
 _translator: Translator | FensterError | None = None  # of a worker; or why it has none
 
 
-def on_workers(count: int, folder: Path, config: DecodeConfig, device: str) -> Run:
-    """Translate on `count` processes, which share the cores that are free unless the settings give each a number of
-    threads."""
-    threads = config.threads or max(1, usual_threads() // count)
-    arguments = (folder, config.model_copy(update={"threads": threads}), device)
+class Processes:
+    def __init__(self, count: int, folder: Path, config: DecodeConfig, device: str) -> None:
+        """`count` processes, which share the free cores unless the settings give each a number of threads."""
+        threads = config.threads or max(1, usual_threads() // count)
+        self._count, self._arguments = count, (folder, config.model_copy(update={"threads": threads}), device)
 
-    def run(tasks: Sequence[FileTask], options: FileOptions) -> Iterator[tuple[FileTask, Outcome]]:
-        left = sorted(tasks, key=lambda task: task.file.stat().st_size, reverse=True)
-        suspects: list[FileTask] = []  # were being translated when a process died: they go one by one
-        deaths: Counter[FileTask] = Counter()
+    def run(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Any]]:
+        left = longest_first(tasks)
+        suspects: list[Task] = []  # were being translated when a process died: they go one by one
+        deaths: Counter[Task] = Counter()
         while left:
             alone = suspects[:1]
-            done: set[FileTask] = set()
+            done: set[Task] = set()
             try:
-                for task, outcome in _round(alone or left, options, 1 if alone else count, arguments):
+                for task, outcome in _round(alone or left, 1 if alone else self._count, self._arguments):
                     done.add(task)
                     yield task, outcome
             except BrokenProcessPool:
-                report("a worker died; what it was translating is tried again, and resumes from its journal")
+                report("a worker died; what it was translating is tried again")
                 deaths.update(alone)
-                suspects += [] if alone else [task for task in left if task not in done][:count]
-            for task in [task for task in alone if deaths[task] == _TRIES]:
+                suspects += [] if alone else [task for task in left if task not in done][: self._count]
+            for task in [task for task in alone if deaths[task] == TRIES]:
                 done.add(task)
-                yield task, f"{task.file}: workers died over it {_TRIES} times, perhaps for want of memory"
+                yield task, death(task)
             left = [task for task in left if task not in done]
             suspects = [task for task in suspects if task not in done]
 
-    return run
-
 
 def _round(
-    tasks: Sequence[FileTask], options: FileOptions, count: int, arguments: tuple[Path, DecodeConfig, str]
-) -> Iterator[tuple[FileTask, Outcome]]:
+    tasks: Sequence[Task], count: int, arguments: tuple[Path, DecodeConfig, str]
+) -> Iterator[tuple[Task, Any]]:
     context = multiprocessing.get_context("spawn")  # threads and GPUs do not survive a fork
     others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(min(count, len(tasks)), context, _load, arguments) as pool:
         try:
             _require_loading(pool)
             with _interrupts_held():
-                futures = {pool.submit(_translate, task, options): task for task in tasks}
+                futures = {pool.submit(_translate, task): task for task in tasks}
             while futures:
                 for future in wait(futures, return_when=FIRST_COMPLETED).done:
                     task, outcome = futures.pop(future), future.result()
                     if not isinstance(outcome, str):
-                        report(f"{len(tasks) - len(futures)} of {len(tasks)}: {task.file}")
+                        report(f"{len(tasks) - len(futures)} of {len(tasks)}: {task.name}")
                     yield task, outcome
-        except BaseException:  # also Ctrl-C: nobody waits for files that are half done; their journals stay
+        except BaseException:  # also Ctrl-C: nobody waits for what is half done
             for worker in set(multiprocessing.active_children()) - others:
                 worker.terminate()
             pool.shutdown(wait=False, cancel_futures=True)
@@ -123,6 +120,6 @@ def _load_error() -> FensterError | None:
     return _translator if isinstance(_translator, FensterError) else None
 
 
-def _translate(task: FileTask, options: FileOptions) -> Outcome:
+def _translate(task: Task) -> Any:
     assert isinstance(_translator, Translator), "_load_error says so"
-    return translate_task(_translator, task, options)
+    return task.run(_translator)

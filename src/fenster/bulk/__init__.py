@@ -1,0 +1,1 @@
+"""Many documents: files and shards of corpora, on one process, several, or a cluster."""

@@ -1,0 +1,1 @@
+"""What tasks run on: this process, several processes, or a Ray cluster."""

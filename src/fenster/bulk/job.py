@@ -1,0 +1,217 @@
+"""Translate shards: plan parts, let an engine run them, assemble shards as their parts are finished, and resume.
+
+Whatever dies, the same call resumes: finished shards are in the manifest, finished parts of others are files. A shard
+is in the manifest after its translation is complete, and its parts are removed after that.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Container, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fenster.bulk.manifest import WORK, Entry, Manifest
+from fenster.bulk.part import Figures, Part, PartOutcome, Shard, assembled
+from fenster.bulk.shards import shard_format
+from fenster.bulk.shards.base import ALL, TEXT, Extent
+from fenster.bulk.task import Died, Engine
+from fenster.decode.files.base import FileOptions
+from fenster.decode.resume import stamp
+from fenster.errors import ConfigError, FensterError, InputError
+from fenster.io import storage
+from fenster.io.lock import ProcessLock
+from fenster.io.progress import bar, report
+
+_MOST_COMPRESSION = 5  # bytes of text per byte of a file, by and large
+
+
+@dataclass
+class ShardsSummary:
+    translated: list[str] = field(default_factory=list)
+    """Names of shards."""
+    unchanged: int = 0
+    """Shards that an earlier call translated."""
+    figures: Figures = field(default_factory=Figures)
+    seconds: float = 0.0
+    dead_letters: list[str] = field(default_factory=list)
+    """Files of documents that could not be translated."""
+    failed: dict[str, str] = field(default_factory=dict)
+    """Shards that could not be read or written, and why."""
+
+
+def find_shards(
+    inputs: Sequence[str], output: str, options: FileOptions, made_with: tuple[Path, dict[str, Any]]
+) -> list[Shard]:
+    """The shards among some files, patterns and folders, and where their translations go. Those of a single folder
+    keep their places; of several inputs each file or folder keeps its name. `made_with` is the model and all
+    settings."""
+    column = options.columns[0] if options.columns else TEXT
+    shards: dict[str, Shard] = {}
+    for given in inputs:
+        files = storage.matching(given)
+        if not files:
+            raise InputError("no such file", path=given, fix="check the name")
+        for source, name in zip(files, _names(given, files, alone=len(inputs) == 1), strict=True):
+            kind = shard_format(source, column)
+            if kind is None:
+                continue
+            if name in shards:
+                raise ConfigError(f"{shards[name].source} and {source} would both be {name}", fix="use two calls")
+            mark = stamp([name, storage.version_of(source)], made_with[0], {**made_with[1], **asdict(options)})
+            shards[name] = Shard(source, output, name, kind, mark, column, options)
+    return list(shards.values())
+
+
+def _names(given: str, files: Sequence[str], *, alone: bool) -> list[str]:
+    if not storage.is_folder(given):
+        return [file.rsplit("/", 1)[-1] for file in files]
+    folder = storage.absolute(given)
+    prefix = "" if alone else folder.rsplit("/", 1)[-1] + "/"
+    return [prefix + file.removeprefix(folder + "/") for file in files]
+
+
+def translate_shards(shards: Sequence[Shard], output: str, engine: Engine, part_size: int) -> ShardsSummary:
+    summary, began = ShardsSummary(), time.monotonic()
+    with _locked(output), Manifest(output) as manifest:
+        there = set(storage.matching(output))
+        waiting = [shard for shard in shards if not _is_finished(shard, manifest, there)]
+        summary.unchanged = len(shards) - len(waiting)
+        for shard in waiting:  # from now on their targets are ours
+            manifest.add(shard.name, Entry(""))
+        manifest.flush()
+        _Job(waiting, output, manifest, engine, summary, part_size).run()
+        if not summary.failed:
+            for folder in ("parts", "temporary"):
+                storage.removed(storage.joined(output, WORK, folder))
+    summary.seconds = time.monotonic() - began
+    return summary
+
+
+class _Job:
+    def __init__(
+        self,
+        shards: Sequence[Shard],
+        output: str,
+        manifest: Manifest,
+        engine: Engine,
+        summary: ShardsSummary,
+        part_size: int,
+    ) -> None:
+        self._manifest, self._engine, self._summary = manifest, engine, summary
+        self._begun = set(storage.listed(storage.joined(output, WORK, "parts")))  # by their stamps
+        self._parts: dict[str, list[Part]] = {}  # of each shard under way
+        for shard in shards:
+            try:
+                self._parts[shard.name] = _parts(shard, part_size)
+            except FensterError as error:
+                self._fail(shard, str(error))
+        self._open = {name: len(parts) for name, parts in self._parts.items()}
+
+    def run(self) -> None:
+        tasks: list[Part] = []
+        for parts in self._parts.values():
+            tasks += self._unfinished(parts)
+        while tasks:
+            again: list[Part] = []
+            with bar("translating", sum(part.size for part in tasks)) as advance:
+                for part, outcome in self._engine.run(tasks):
+                    assert isinstance(part, Part)
+                    again += self._settled(part, outcome)
+                    advance(part.size)
+            tasks = again
+
+    def _unfinished(self, parts: Sequence[Part]) -> list[Part]:
+        """Take those that an earlier call finished; the others."""
+        have = set(storage.listed(parts[0].shard.parts)) if parts[0].shard.stamp in self._begun else set()
+        finished = [part for part in parts if part.file.rsplit("/", 1)[-1] in have]
+        for part in finished:
+            self._take(part, part.finished())
+        if finished:
+            report(f"{parts[0].shard.source}: resuming after {len(finished)} of {len(parts)} parts")
+        return [part for part in parts if part not in finished]
+
+    def _settled(self, part: Part, outcome: PartOutcome | Died | str) -> list[Part]:
+        """Take what came of a part; returns what is to be tried instead."""
+        if isinstance(outcome, PartOutcome):
+            self._take(part, outcome)
+        elif isinstance(outcome, str):
+            self._fail(part.shard, outcome)
+        elif halves := part.halves():
+            report(f"{outcome.reason}; trying its halves")
+            self._replace(part, halves)
+            return halves
+        else:
+            report(f"{outcome.reason}; it is left out")
+            part.give_up(outcome.reason)
+            self._take(part, part.finished())
+        return []
+
+    def _take(self, part: Part, outcome: PartOutcome) -> None:
+        shard, summary = part.shard, self._summary
+        summary.figures.add(outcome.figures)
+        self._open[shard.name] -= 1
+        if self._open[shard.name] or shard.name in summary.failed:
+            return
+        try:
+            entry = outcome.entry or assembled(
+                shard, sorted(self._parts[shard.name], key=lambda one: one.extent.first)
+            )
+        except FensterError as error:
+            self._fail(shard, str(error))
+            return
+        self._manifest.add(shard.name, entry)
+        summary.translated.append(shard.name)
+        if entry.dead:
+            summary.dead_letters.append(shard.dead_letters)
+
+    def _replace(self, part: Part, halves: Sequence[Part]) -> None:
+        parts = self._parts[part.shard.name]
+        parts[parts.index(part) : parts.index(part) + 1] = halves
+        self._open[part.shard.name] += len(halves) - 1
+
+    def _fail(self, shard: Shard, reason: str) -> None:
+        if shard.name not in self._summary.failed:
+            self._summary.failed[shard.name] = reason
+            report(reason)
+
+
+def _parts(shard: Shard, part_size: int) -> list[Part]:
+    """Without a part size, and for small files, a shard is one part, and is not read here."""
+    size = storage.size_of(shard.source)
+    if not part_size or size * _MOST_COMPRESSION <= part_size:
+        return [Part(shard, Extent(0, ALL, size), is_whole=True)]
+    extents = shard.reader.extents(shard.source, part_size) or [Extent(0, ALL, 0)]
+    return [Part(shard, extent, is_whole=len(extents) == 1) for extent in extents]
+
+
+def _is_finished(shard: Shard, manifest: Manifest, outputs: Container[str]) -> bool:
+    entry, there = manifest.get(shard.name), shard.target in outputs
+    if there and entry is None:
+        raise FensterError(
+            "exists already, and was not made by this command",
+            path=shard.target,
+            fix="choose another output folder, or remove it",
+        )
+    return there and entry is not None and entry.stamp == shard.stamp
+
+
+@contextmanager
+def _locked(output: str) -> Iterator[None]:
+    """One driver per output folder, as far as this machine can tell."""
+    if storage.is_url(output):
+        yield
+        return
+    work = Path(output) / WORK
+    work.mkdir(parents=True, exist_ok=True)
+    lock = ProcessLock(work / "lock")
+    if not lock.acquire():
+        raise FensterError(
+            "another process is translating into it", path=output, fix="wait for it, or choose another output"
+        )
+    try:
+        yield
+    finally:
+        lock.release(remove=True)

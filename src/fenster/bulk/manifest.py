@@ -1,0 +1,93 @@
+"""What is finished in an output folder, so that the same call resumes: one line per output.
+
+Lines are kept in segments, small files that are written whole, because object stores cannot append to a file. At the
+end all segments become one.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict, dataclass
+from typing import Self
+
+from fenster.errors import InputError
+from fenster.io import storage
+
+WORK = ".fenster"
+"""The folder inside the output that holds all but translations."""
+_SECONDS = 1.0  # what was finished since the last segment is written after this long at most, with the next addition
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    stamp: str
+    """A hash of everything that the output depends on; "" while it is being made."""
+    sha256: str = ""
+    """Of the output."""
+    documents: int = 0
+    dead: int = 0
+    """Documents that could not be translated."""
+
+
+class Manifest:
+    """Use it as a context manager."""
+
+    def __init__(self, output: str) -> None:
+        self._folder = storage.joined(output, WORK, "manifest")
+        self._segments = storage.listed(self._folder)
+        self.entries: dict[str, Entry] = {}
+        for segment in self._segments:
+            self._read(storage.joined(self._folder, segment))
+        self._next = 1 + max((int(segment.split(".")[0]) for segment in self._segments), default=0)
+        self._waiting: dict[str, Entry] = {}
+        self._written = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.flush()
+        if len(self._segments) > 1:
+            self._write(self.entries)
+            for segment in self._segments[:-1]:
+                storage.removed(storage.joined(self._folder, segment))
+            del self._segments[:-1]
+
+    def get(self, name: str) -> Entry | None:
+        return self.entries.get(name)
+
+    def add(self, name: str, entry: Entry) -> None:
+        self.entries[name] = self._waiting[name] = entry
+        if time.monotonic() - self._written >= _SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Everything added so far is kept, whatever happens."""
+        if self._waiting:
+            self._write(self._waiting)
+            self._waiting = {}
+        self._written = time.monotonic()
+
+    def _write(self, entries: dict[str, Entry]) -> None:
+        segment = f"{self._next:08}.jsonl"
+        with storage.written(storage.joined(self._folder, segment)) as stream:
+            for name, entry in entries.items():
+                stream.write(json.dumps({"name": name, **asdict(entry)}, ensure_ascii=False).encode() + b"\n")
+        self._segments.append(segment)
+        self._next += 1
+
+    def _read(self, segment: str) -> None:
+        with storage.reading(segment) as stream:
+            for number, line in enumerate(stream, start=1):
+                try:
+                    record = json.loads(line)
+                    name = record.pop("name")
+                    self.entries[name] = Entry(**record)
+                except (ValueError, TypeError, KeyError, AttributeError) as error:
+                    raise InputError(
+                        f"not an entry of a manifest ({error})",
+                        path=segment,
+                        line=number,
+                        fix="remove the file: what it lists is translated again",
+                    ) from None

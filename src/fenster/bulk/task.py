@@ -1,0 +1,46 @@
+"""What a worker does, whatever it runs on: a task takes a loaded translator and returns what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from fenster.decode.translator import Translator
+
+TRIES = 3
+"""How often a task is tried before it is blamed for the deaths of its workers."""
+
+
+class Task(Protocol):
+    @property
+    def name(self) -> str:
+        """For messages."""
+
+    @property
+    def size(self) -> int:
+        """In bytes; long tasks go first."""
+
+    def run(self, translator: Translator) -> Any:
+        """The outcome; an error in the input is one too."""
+
+
+@dataclass(frozen=True)
+class Died:
+    """The outcome of a task over which workers died again and again."""
+
+    reason: str
+
+
+class Engine(Protocol):
+    """Runs tasks, in any order, and yields each with its outcome as soon as it is ready."""
+
+    def run(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Any]]: ...
+
+
+def longest_first(tasks: Sequence[Task]) -> list[Task]:
+    return sorted(tasks, key=lambda task: task.size, reverse=True)
+
+
+def death(task: Task) -> Died:
+    return Died(f"{task.name}: workers died over it {TRIES} times, perhaps for want of memory")

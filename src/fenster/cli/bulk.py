@@ -1,0 +1,145 @@
+"""What `fenster translate` does with folders, several files, and shards."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fenster.cli.options import Device, ModelOption
+from fenster.decode.config import DecodeConfig
+from fenster.errors import ConfigError, InputError
+from fenster.io.progress import report
+
+if TYPE_CHECKING:
+    from fenster.bulk.files import FolderSummary
+    from fenster.bulk.job import ShardsSummary
+    from fenster.bulk.task import Engine
+    from fenster.decode.files import FileOptions
+
+PART_SIZE = 250_000
+_SHARDS = (".parquet", ".pq")
+
+
+@dataclass(frozen=True)
+class Where:
+    """What many documents are translated on."""
+
+    workers: int | None
+    ray: str | None
+    device: Device
+    part_size: int
+
+
+def is_bulk(files: Sequence[str], *, workers: int | None, ray: str | None) -> bool:
+    """True if the output is a folder: several inputs, a folder, shards, or several workers."""
+    asked = workers is not None or ray is not None or len(files) > 1
+    return asked or any("://" in name or Path(name).is_dir() or name.lower().endswith(_SHARDS) for name in files)
+
+
+def translate_many(
+    files: Sequence[str],
+    output: str,
+    model: ModelOption,
+    decoding: DecodeConfig,
+    options: FileOptions,
+    where: Where,
+) -> bool:
+    """Translate files and shards into a folder; True if anything is to be checked."""
+    from fenster.bulk.files import find_files, translate_files
+    from fenster.bulk.job import find_shards, translate_shards
+    from fenster.decode.translator import settings_of
+    from fenster.io import storage
+
+    if not files or "-" in files:
+        raise ConfigError("standard input is no file of several", fix="name the files")
+    if where.workers is not None and where.ray is not None:
+        raise ConfigError("--workers and --ray exclude each other", fix="give one of them")
+    local = [Path(name) for name in files if not storage.is_url(name) and not _is_pattern(name)]
+    for path in local:
+        if path.name.startswith("-") and path.parent == Path():
+            raise ConfigError(f"{path} is not a file name", fix=f"check the options; such a file is ./{path}")
+        if not path.exists():
+            raise InputError("no such file", path=path, fix="check the path and the current folder")
+    made_with = (model.folder, settings_of(decoding))
+    began = time.monotonic()
+    shards = find_shards(files, output, options, made_with)
+    sources = {shard.source for shard in shards}
+    if storage.is_url(output):
+        tasks = []
+    else:
+        listed = find_files(local, Path(output), options) if local else []
+        tasks = [task for task in listed if storage.absolute(str(task.file)) not in sources]
+    if not shards and not tasks:
+        raise InputError("nothing to translate there", path=files[0], expected=".parquet or .jsonl files at a URL")
+    engine = _engine(model, decoding, where)
+    to_check = False
+    failed: list[str] = []
+    if tasks:
+        folder = translate_files(tasks, Path(output), engine, made_with)
+        to_check = _report_files(folder, output, time.monotonic() - began)
+        failed += map(str, folder.failed)
+    if shards:
+        summary = translate_shards(shards, output, engine, where.part_size)
+        to_check = _report_shards(summary, output) or to_check
+        failed += summary.failed
+    if failed:
+        raise InputError(f"{len(failed)} file(s) could not be translated: {'; '.join(failed)}", path=output)
+    return to_check
+
+
+def _engine(model: ModelOption, decoding: DecodeConfig, where: Where) -> Engine:
+    if where.ray is not None:
+        from fenster.bulk.engines.ray import RayCluster
+
+        return RayCluster(where.ray, model.folder, decoding, where.device)
+    if where.workers is not None:
+        from fenster.bulk.engines.processes import Processes
+
+        return Processes(where.workers, model.folder, decoding, where.device)
+    from fenster.bulk.engines.here import Here
+
+    return Here(model.translator(decoding, where.device))
+
+
+def _is_pattern(name: str) -> bool:
+    """A pattern that the shell has left to us; a file may really be called so."""
+    return any(character in name for character in "*?[") and not Path(name).exists()
+
+
+def _report_files(summary: FolderSummary, output: str, seconds: float) -> bool:
+    from fenster.decode.files.translate import report_summary
+
+    for name, file in summary.translated.items():
+        if file.warnings or file.remarks:
+            report(f"{name}:")
+            report_summary(file)
+    counts = f"{len(summary.translated)} file(s) translated, {summary.unchanged} unchanged since the last time"
+    print(f"-> {output}: {counts}, {len(summary.copied)} copied, {len(summary.failed)} failed")
+    segments = sum(len(file.pairs) for file in summary.translated.values())
+    if segments:
+        report(f"{segments:,} segments in {seconds:,.0f} s, {segments / seconds:.1f} per second")
+    if summary.copied:
+        some = ", ".join(map(str, summary.copied[:10])) + (" …" if len(summary.copied) > 10 else "")
+        report(f"copied as they are, in no format that is translated: {some}")
+    return any(file.warnings for file in summary.translated.values())
+
+
+def _report_shards(summary: ShardsSummary, output: str) -> bool:
+    from fenster.decode.problems import PROBLEMS
+
+    figures, seconds = summary.figures, summary.seconds
+    counts = f"{len(summary.translated):,} shard(s) translated, {summary.unchanged:,} unchanged since the last time"
+    print(f"-> {output}: {counts}, {len(summary.failed):,} failed; {figures.documents:,} documents")
+    if figures.segments:
+        rate = figures.segments / seconds
+        report(f"{figures.segments:,} segments in {seconds:,.0f} s, {rate:,.1f} per second")
+    for problem, explanation in PROBLEMS.items():
+        if count := figures.warnings[problem]:
+            report(f"{count:,} document(s) to check, {explanation}: `warnings` has {problem!r}")
+    if figures.dead:
+        some = ", ".join(summary.dead_letters[:10]) + (" …" if len(summary.dead_letters) > 10 else "")
+        report(f"{figures.dead:,} document(s) could not be translated; what is wrong with each is in {some}")
+    return bool(figures.dead or figures.warnings)
