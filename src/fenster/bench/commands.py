@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 app = App(name="bench", help="Measure speed and memory here, side by side in one run.", help_format="markdown")
 app.command(speed.train)
 app.command(speed.decode)
+app.command(speed.scale)
 
 
 @app.command

@@ -1,4 +1,4 @@
-"""`fenster bench train` and `fenster bench decode`: whole systems, ours and others' side by side."""
+"""`fenster bench train`, `decode` and `scale`: whole systems, ours and others' side by side."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fenster.bench.figures import JsonOption, write_figures
+from fenster.cli.options import ModelOption
 from fenster.errors import FensterError
 from fenster.io.progress import bar, console
 
@@ -199,3 +200,79 @@ def decode(
         f"base model, {layers[0]} + {layers[1]} layers, 15k vocabulary, beam {beam}, sentences of "
         f"{bench_decode.SENTENCE} tokens, {batch} at a time, {name}, torch {torch.__version__}"
     )
+
+
+def scale(
+    *,
+    model: ModelOption = ModelOption(),
+    workers: Annotated[list[int], Parameter(consume_multiple=True, negative="", validator=Number(gte=1))]
+    | None = None,
+    engines: Annotated[list[Literal["processes", "ray"]], Parameter(consume_multiple=True, negative="")]
+    | None = None,
+    documents: Annotated[int, Parameter(validator=Number(gte=8))] = 192,
+    parts: Annotated[int, Parameter(validator=Number(gte=4))] = 24,
+    threads: Annotated[int, Parameter(validator=Number(gte=1))] = 1,
+    batch_size: Annotated[int, Parameter(validator=Number(gte=1))] = 32,
+    device: Literal["cpu", "cuda"] = "cpu",
+    json_: JsonOption = None,
+) -> None:
+    """How many documents per second several workers translate, against one.
+
+    Documents of one to eight sentences in one shard; the time between the first and the last part that are finished,
+    so that start-up does not count. Efficiency: the ratio to one worker, per worker.
+
+    Examples:
+
+    ```
+    fenster bench scale --workers 1 2
+    fenster bench scale --workers 1 2 4 --device cuda --documents 4096 --parts 64 --batch-size 128
+    fenster bench scale --workers 1 2 --engines processes ray --json results/bench/scale.json
+    ```
+
+    Parameters
+    ----------
+    workers
+        1 and 2 by default.
+    engines
+        processes (as --workers of translate) or ray (a cluster on this machine); processes by default.
+    documents
+        Of each measurement.
+    parts
+        That they are split into.
+    threads
+        Of each worker.
+    batch_size
+        Searches at once, in each worker.
+    device
+        Workers share a GPU.
+    json_
+        Keep the figures.
+    """
+    from fenster.bench.scale import measure
+    from fenster.decode.config import DecodeConfig
+
+    config = DecodeConfig(beam=4, threads=threads, batch_size=batch_size)
+    rows = []
+    for engine in engines or ["processes"]:
+        for count in sorted({1, *(workers or [2])}):
+            with console.status(f"{engine}, {count} worker(s)"):
+                rows.append(measure(engine, count, model.folder, config, device, documents, parts))
+    table = Table(
+        "engine", "workers", "documents/s", "sentences/s", "ratio", "efficiency", "s, start-up too", box=None
+    )
+    for row in rows:
+        alone = next(one for one in rows if one.engine == row.engine and one.workers == 1)
+        ratio = row.rate / alone.rate
+        sentences = row.rate * row.segments / row.documents
+        table.add_row(
+            row.engine,
+            str(row.workers),
+            f"{row.rate:.2f}",
+            f"{sentences:.1f}",
+            f"{ratio:.2f}",
+            f"{ratio / row.workers:.0%}",
+            f"{row.all_seconds:.1f}",
+        )
+    Console().print(table)
+    if json_ is not None:
+        write_figures(json_, [asdict(row) for row in rows])

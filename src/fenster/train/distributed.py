@@ -4,6 +4,7 @@ them never waits for a GPU."""
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import torch
 import torch.distributed as dist
 
 from fenster.errors import FensterError
+from fenster.io.progress import report
 from fenster.model.ops.device import find_device
 
 
@@ -62,9 +64,44 @@ def join(device: str) -> Iterator[World]:
         return
     if kind == "cpu" and "OMP_NUM_THREADS" not in os.environ:
         torch.set_num_threads(max(1, torch.get_num_threads() // int(os.environ.get("LOCAL_WORLD_SIZE", ranks))))
-    dist.init_process_group("nccl" if kind == "cuda" else "gloo")
+    if rank == 0 and _may_hang_on_restart():
+        report(
+            "if a process dies, restarting may hang: start torchrun with TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 in its "
+            "environment"
+        )
+    with _ended_by_signals():
+        dist.init_process_group("nccl" if kind == "cuda" else "gloo")
     try:
         control = dist.group.WORLD if kind == "cpu" else dist.new_group(backend="gloo")
         yield World(rank, ranks, where, control)
+    except RuntimeError as error:
+        if not isinstance(error, dist.DistError) and "gloo" not in str(error):
+            raise
+        raise FensterError(
+            f"another process of this training died ({str(error).splitlines()[0]})",
+            fix="see its output; the same command resumes, and `torchrun --max-restarts N` does so by itself",
+        ) from error
     finally:
         dist.destroy_process_group()
+
+
+def _may_hang_on_restart() -> bool:
+    """torchrun gives the processes of a node whose own process died another number of restarts than those of the
+    others, and looks for them under that number in the store that its nodes share."""
+    asked = os.environ.get("TORCHELASTIC_MAX_RESTARTS", "0") != "0" and os.environ.get("GROUP_WORLD_SIZE", "1") != "1"
+    return asked and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """A signal ends the process at once: while it waits for others inside torch, no handler of ours would run, and
+    torchrun would wait in vain for it to stop."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    ours = {number: handler for number, handler in before.items() if handler is not signal.SIG_IGN}
+    for number in ours:
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        for number, handler in ours.items():
+            signal.signal(number, handler)

@@ -32,10 +32,12 @@ _CONFIG_FILES = ("do_not_translate", "memory", "glossary")
 
 
 class RayCluster:
-    def __init__(self, address: str, folder: Path, config: DecodeConfig, device: str) -> None:
+    def __init__(
+        self, address: str, folder: Path, config: DecodeConfig, device: str, most_actors: int = _MOST_ACTORS
+    ) -> None:
         """`address`: of a cluster, `auto` for the one that this machine belongs to, or `local` to start one here. An
         actor takes a GPU, or on CPUs as many cores as the settings have threads (one if they do not say)."""
-        self._address, self._config, self._device = address, config, device
+        self._address, self._config, self._device, self._most_actors = address, config, device, most_actors
         self._model = ModelFiles.read(folder, config)
 
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Any]]:
@@ -97,7 +99,7 @@ class RayCluster:
             compute=ray.data.ActorPoolStrategy(
                 # Two in flight: with fewer Ray Data never adds an actor.
                 min_size=1,
-                max_size=min(len(tasks), _MOST_ACTORS),
+                max_size=min(len(tasks), self._most_actors),
                 max_tasks_in_flight_per_actor=2,
             ),
             **resources,
