@@ -22,10 +22,10 @@ toy: setup
 
 # Less than a minute on two cores.
 quick: setup
-	$(BIN)/python -m pytest -n auto -m "not slow and not gpu"
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not gpu"
 
 test: setup
-	$(BIN)/python -m pytest -n auto -m "not browser"
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not browser"
 
 # The page of `fenster serve` in a real Chromium; installs it where that is possible, else the tests are skipped and say so.
 test-browser: setup

@@ -41,6 +41,7 @@ def test_a_dry_run(script: str, arguments: list[str], expected: list[str], tmp_p
     for path in tmp_path.iterdir():
         path.chmod(0o755)
     slurm = {"SLURM_JOB_NODELIST": "node-[1-2]", "SLURM_NNODES": "2", "SLURM_GPUS_ON_NODE": "8", "SLURM_JOB_ID": "77"}
+    slurm["SLURM_CPUS_PER_TASK"] = "32"
     environment = {**os.environ, **slurm, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     subprocess.run(["bash", str(SCRIPTS / script), *arguments], env=environment, check=True, timeout=60)
     log = (tmp_path / "log").read_text().splitlines()

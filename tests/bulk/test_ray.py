@@ -72,8 +72,8 @@ def undisturbed(model: Path, corpus: Path, tmp_path_factory: pytest.TempPathFact
 
 
 def translate(model: Path, corpus: Path, output: Path, engine: Any) -> ShardsSummary:
-    shards = find_shards([str(corpus)], str(output), FileOptions(), (model, CONFIG.model_dump()))
-    return translate_shards(shards, str(output), engine, PART)
+    found = find_shards([str(corpus)], str(output), FileOptions(), (model, CONFIG.model_dump()))
+    return translate_shards(found, str(output), engine, PART)
 
 
 def model_actors() -> list[psutil.Process]:

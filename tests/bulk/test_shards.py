@@ -17,6 +17,7 @@ from fenster.bulk.manifest import WORK, Entry, Manifest
 from fenster.bulk.part import Part
 from fenster.bulk.shards import SHARD_FORMATS, shard_format
 from fenster.bulk.shards.base import ALL, even_extents
+from fenster.bulk.shards.jsonl import JsonlShards
 from fenster.bulk.task import Task, death
 from fenster.cli import main
 from fenster.data.dataset import PreparedData
@@ -50,8 +51,8 @@ def translate(
     **options: Any,
 ) -> ShardsSummary:
     made_with = (model, translator.settings())
-    shards = find_shards([str(path) for path in inputs], str(output), FileOptions(**options), made_with)
-    return translate_shards(shards, str(output), engine or Here(translator), part_size)
+    found = find_shards([str(path) for path in inputs], str(output), FileOptions(**options), made_with)
+    return translate_shards(found, str(output), engine or Here(translator), part_size)
 
 
 def test_every_row_comes_out_once_with_all_of_its_columns(
@@ -152,6 +153,107 @@ def test_what_is_finished_is_not_done_again(translator: Translator, model: Path,
         translate(translator, model, [tmp_path / "c.jsonl"], tmp_path / "out")
 
 
+def test_relative_names_resume_and_overwrite_nothing(
+    translator: Translator, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_jsonl(tmp_path / "in" / "a.jsonl", documents(3))
+    relative, out = [Path("in")], Path("out")
+    assert translate(translator, model, relative, out).translated == ["a.jsonl"]
+    assert translate(translator, model, relative, out).unchanged == 1
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "a.jsonl").write_text("a person's own")
+    with pytest.raises(FensterError, match="not made by this command"):
+        translate(translator, model, relative, Path("mine"))
+    for inputs, output in (([Path("in/*.jsonl")], Path("in")), ([Path("in")], Path("in"))):
+        with pytest.raises(FensterError, match="inside the output folder"):
+            translate(translator, model, inputs, output)
+    assert read_jsonl(tmp_path / "in" / "a.jsonl") == documents(3)
+
+
+def test_two_files_of_one_name_do_not_overwrite_each_other(
+    translator: Translator, model: Path, tmp_path: Path
+) -> None:
+    inputs = [write_jsonl(tmp_path / folder / "a.jsonl", documents(2)) for folder in ("one", "two")]
+    translate(translator, model, inputs[:1], tmp_path / "out")
+    with pytest.raises(FensterError, match=r"was made from .*one/a\.jsonl"):
+        translate(translator, model, inputs[1:], tmp_path / "out")
+
+
+def test_dead_letters_of_earlier_calls_are_remembered(translator: Translator, model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": 5}\n{"text": "It is very old."}\n')
+    assert translate(translator, model, [path], tmp_path / "out").figures.dead == 1
+    again = translate(translator, model, [path], tmp_path / "out")
+    assert (again.unchanged, again.dead_before) == (1, 1)
+
+
+def test_names_with_brackets_and_hidden_folders(translator: Translator, model: Path, tmp_path: Path) -> None:
+    folder = tmp_path / ".cache" / "c [v2]"
+    inputs = [write_jsonl(folder / name, documents(2)) for name in ("d[1].jsonl", "d1.jsonl")]
+    for given, names in (
+        (inputs[:1], ["d[1].jsonl"]),
+        ([folder], ["d1.jsonl", "d[1].jsonl"]),
+        ([tmp_path / ".cache" / "c*" / "d*.jsonl"], ["d1.jsonl", "d[1].jsonl"]),
+    ):
+        output = tmp_path / f"out [{len(names)}]" / str(len(str(given)))
+        assert sorted(translate(translator, model, given, output).translated) == names
+        assert translate(translator, model, given, output).unchanged == len(names)
+
+
+def test_a_faulty_first_line_hides_no_shard(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    deep = "[" * 100_000
+    path.write_text(f'{{"id": 1}}\n[1]\n{deep}\nno json\n{{"text": "It is very old."}}\n')
+    assert shard_format(str(path)) == "jsonl"
+    path.write_text('{"id": 1}\n{"source": "It is very old."}\n')
+    assert shard_format(str(path)) is None, "a segment per line"
+
+
+def test_texts_among_lists_of_sentences(translator: Translator, model: Path, tmp_path: Path) -> None:
+    both: list[dict[str, Any]] = [
+        {"text": "It is very old.", "segments": None},
+        {"text": None, "segments": ["Here is the lamp.", "It is very old."]},
+    ]
+    path = write_parquet(tmp_path / "both.parquet", both)
+    numbers = write_parquet(tmp_path / "numbers.parquet", [{"text": "It is very old.", "segments": 3}])
+    summary = translate(translator, model, [path, numbers], tmp_path / "out")
+    assert summary.figures.documents == 3 and not summary.figures.dead
+    made = pq.read_table(tmp_path / "out" / "both.parquet").column("translation").to_pylist()
+    assert [len(texts) for texts in made] == [1, 2] and made[0][0] == made[1][1] == translator.translate(
+        "It is very old."
+    ).texts[0]
+    (text,) = pq.read_table(tmp_path / "out" / "numbers.parquet").column("translation").to_pylist()
+    assert text == made[0][0]
+
+
+def test_a_text_that_is_not_utf_8_is_a_dead_letter(translator: Translator, model: Path, tmp_path: Path) -> None:
+    texts = pa.array([b"Here is the lamp.", b"\xff\xfe", b"It is very old."]).cast(pa.binary()).view(pa.string())
+    pq.write_table(pa.table({"id": [1, 2, 3], "text": texts}), tmp_path / "a.parquet")
+    summary = translate(translator, model, [tmp_path / "a.parquet"], tmp_path / "out")
+    assert (summary.figures.documents, summary.figures.dead) == (2, 1) and not summary.failed
+    assert pq.read_table(tmp_path / "out" / "a.parquet", columns=["id"]).to_pydict() == {"id": [1, 3]}
+
+
+def test_a_shard_that_cannot_be_assembled_fails_alone_again_and_again(
+    translator: Translator, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad, good = (write_jsonl(tmp_path / f"{name}.jsonl", documents(2)) for name in ("bad", "good"))
+    write = JsonlShards.write
+
+    def failing(self: JsonlShards, name: str, *given: Any) -> None:
+        if "bad" in name:
+            raise OSError("the disk is on fire")
+        write(self, name, *given)
+
+    monkeypatch.setattr(JsonlShards, "write", failing)
+    assert "on fire" in translate(translator, model, [bad], tmp_path / "out").failed["bad.jsonl"]
+    again = translate(translator, model, [bad, good], tmp_path / "out")
+    assert again.translated == ["good.jsonl"] and list(again.failed) == ["bad.jsonl"]
+    monkeypatch.undo()
+    assert translate(translator, model, [bad, good], tmp_path / "out").translated == ["bad.jsonl"]
+
+
 class Dying:
     """An engine that is killed after some parts, or whose workers die over some document."""
 
@@ -203,11 +305,15 @@ def test_damaged_shards_fail_alone(translator: Translator, model: Path, tmp_path
     damaged = tmp_path / "damaged.parquet"
     damaged.write_bytes(good.read_bytes()[:-9])
     other = write_parquet(tmp_path / "other.parquet", [{"name": "Anna"}])
+    flipped = tmp_path / "flipped.jsonl.gz"
+    data = bytearray((tmp_path / "x.jsonl.gz").read_bytes())
+    data[20:24] = b"\xff\xff\xff\xff"
+    flipped.write_bytes(bytes(data))
     for size in (0, 100):
-        inputs = [damaged, good, other, cut]
+        inputs = [damaged, good, other, cut, flipped]
         summary = translate(translator, model, inputs, tmp_path / f"out-{size}", size)
         assert summary.translated == ["good.parquet"]
-        assert sorted(summary.failed) == ["cut.jsonl.gz", "damaged.parquet", "other.parquet"]
+        assert sorted(summary.failed) == ["cut.jsonl.gz", "damaged.parquet", "flipped.jsonl.gz", "other.parquet"]
         assert "not a Parquet file" in summary.failed["damaged.parquet"]
         assert "has no column of documents" in summary.failed["other.parquet"]
         assert "decompressed" in summary.failed["cut.jsonl.gz"]
@@ -222,7 +328,7 @@ def test_names_follow_the_inputs(tmp_path: Path, model: Path) -> None:
 
     def names(*inputs: str) -> list[str]:
         found = find_shards([f"{tmp_path}/{one}" for one in inputs], f"{tmp_path}/out", FileOptions(), (model, {}))
-        return [shard.name for shard in found]
+        return [shard.name for shard in found.shards]
 
     assert names("one") == names("one/") == ["a.jsonl", "sub/b.jsonl"]
     assert names("one", "two") == ["one/a.jsonl", "one/sub/b.jsonl", "two/a.jsonl"]

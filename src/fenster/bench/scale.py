@@ -14,10 +14,12 @@ from fenster.bench.serve import documents
 from fenster.bulk.engines.processes import Processes
 from fenster.bulk.engines.ray import RayCluster
 from fenster.bulk.job import find_shards, translate_shards
+from fenster.bulk.part import PartOutcome
 from fenster.bulk.task import Engine, Task
 from fenster.decode.config import DecodeConfig
 from fenster.decode.files import FileOptions
 from fenster.decode.translator import settings_of
+from fenster.errors import FensterError
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Scale:
     documents: int
     segments: int
     seconds: float
-    """Between the first and the last part that were finished: without start-up."""
+    """From when each worker has finished a part until the last is finished: without start-up."""
     measured: int
     """Documents that were finished in that time."""
     all_seconds: float
@@ -48,6 +50,8 @@ class Timed:
 
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Any]]:
         for task, outcome in self._engine.run(tasks):
+            if not isinstance(outcome, PartOutcome):
+                raise FensterError(f"a part failed ({outcome})")
             self.times.append((time.perf_counter(), outcome.figures.documents))
             yield task, outcome
 
@@ -62,15 +66,15 @@ def measure(name: str, workers: int, model: Path, config: DecodeConfig, device: 
         lines = [json.dumps({"id": n, "segments": given}) + "\n" for n, given in enumerate(documents(count))]
         source.write_text("".join(lines), encoding="utf-8")
         output = str(Path(folder) / "out")
-        shards = find_shards([str(source)], output, FileOptions(), (model, settings_of(config)))
+        found = find_shards([str(source)], output, FileOptions(), (model, settings_of(config)))
         timed, began = Timed(engine), time.perf_counter()
-        summary = translate_shards(shards, output, timed, source.stat().st_size // parts)
+        summary = translate_shards(found, output, timed, source.stat().st_size // parts)
         ended = time.perf_counter()
-    (first, done), (last, _) = timed.times[0], timed.times[-1]
+    # From when every worker has finished a part: what is finished later was begun later, by and large.
+    first, last = timed.times[workers - 1][0], timed.times[-1][0]
+    later = sum(count for _, count in timed.times[workers:])
     figures = summary.figures
-    return Scale(
-        name, workers, figures.documents, figures.segments, last - first, figures.documents - done, ended - began
-    )
+    return Scale(name, workers, figures.documents, figures.segments, last - first, later, ended - began)
 
 
 def _ray(workers: int, model: Path, config: DecodeConfig, device: str) -> RayCluster:

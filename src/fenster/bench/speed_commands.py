@@ -13,7 +13,7 @@ from rich.table import Table
 
 from fenster.bench.figures import JsonOption, write_figures
 from fenster.cli.options import ModelOption
-from fenster.errors import FensterError
+from fenster.errors import ConfigError, FensterError
 from fenster.io.progress import bar, console
 
 # Imports that bring torch stand inside the commands: the rest of the command line must not wait for it.
@@ -218,8 +218,8 @@ def scale(
 ) -> None:
     """How many documents per second several workers translate, against one.
 
-    Documents of one to eight sentences in one shard; the time between the first and the last part that are finished,
-    so that start-up does not count. Efficiency: the ratio to one worker, per worker.
+    Documents of one to eight sentences in one shard; the time from when each worker has finished a part, so that
+    start-up does not count. Efficiency: the ratio to one worker, per worker.
 
     Examples:
 
@@ -251,6 +251,8 @@ def scale(
     from fenster.bench.scale import measure
     from fenster.decode.config import DecodeConfig
 
+    if parts < 4 * max(workers or [2]):
+        raise ConfigError(f"--parts is {parts}", expected="at least four per worker")
     config = DecodeConfig(beam=4, threads=threads, batch_size=batch_size)
     rows = []
     for engine in engines or ["processes"]:

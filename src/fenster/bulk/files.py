@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from fenster.bulk.manifest import Entry, Manifest
+from fenster.bulk.manifest import Entry, Manifest, locked
 from fenster.bulk.task import Died, Engine
 from fenster.decode.files import DOCUMENT_FORMATS, FileOptions, ParsedFile, document_format
 from fenster.decode.files.translate import FileSummary, translate_parsed
@@ -77,7 +77,9 @@ def find_files(inputs: Sequence[Path], output: Path, options: FileOptions) -> li
         for file, target in listed:
             check_not_input(target, [file])
             if target in tasks:
-                raise ConfigError(f"{tasks[target]} and {file} would both be {target}", fix="use two calls")
+                raise ConfigError(
+                    f"{tasks[target]} and {file} would both be {target}", fix="translate them into two folders"
+                )
             tasks[target] = file
     return [FileTask(file, target, options) for target, file in tasks.items()]
 
@@ -91,7 +93,7 @@ def translate_files(
     summary = FolderSummary()
     stamps: dict[Path, str] = {}
     waiting: list[FileTask] = []
-    with Manifest(str(output)) as manifest:
+    with locked(str(output)), Manifest(str(output)) as manifest:
         for task in tasks:
             name = task.target.relative_to(output)
             settings = {**made_with[1], "reading": str(task.options)}

@@ -7,13 +7,12 @@ is in the manifest after its translation is complete, and its parts are removed 
 from __future__ import annotations
 
 import time
-from collections.abc import Container, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Container, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fenster.bulk.manifest import WORK, Entry, Manifest
+from fenster.bulk.manifest import WORK, Entry, Manifest, locked
 from fenster.bulk.part import Figures, Part, PartOutcome, Shard, assembled
 from fenster.bulk.shards import shard_format
 from fenster.bulk.shards.base import ALL, TEXT, Extent
@@ -22,7 +21,6 @@ from fenster.decode.files.base import FileOptions
 from fenster.decode.resume import stamp
 from fenster.errors import ConfigError, FensterError, InputError
 from fenster.io import storage
-from fenster.io.lock import ProcessLock
 from fenster.io.progress import bar, report
 
 _MOST_COMPRESSION = 5  # bytes of text per byte of a file, by and large
@@ -34,6 +32,8 @@ class ShardsSummary:
     """Names of shards."""
     unchanged: int = 0
     """Shards that an earlier call translated."""
+    dead_before: int = 0
+    """Documents of those that could not be translated."""
     figures: Figures = field(default_factory=Figures)
     seconds: float = 0.0
     dead_letters: list[str] = field(default_factory=list)
@@ -42,27 +42,52 @@ class ShardsSummary:
     """Shards that could not be read or written, and why."""
 
 
+@dataclass(frozen=True)
+class FoundShards:
+    shards: list[Shard]
+    failed: dict[str, str]
+    """Files that cannot be read, by their names, and why."""
+    others: list[str]
+    """Files that are no shards."""
+
+
 def find_shards(
     inputs: Sequence[str], output: str, options: FileOptions, made_with: tuple[Path, dict[str, Any]]
-) -> list[Shard]:
+) -> FoundShards:
     """The shards among some files, patterns and folders, and where their translations go. Those of a single folder
     keep their places; of several inputs each file or folder keeps its name. `made_with` is the model and all
     settings."""
-    column = options.columns[0] if options.columns else TEXT
+    column, output = options.columns[0] if options.columns else TEXT, storage.absolute(output)
     shards: dict[str, Shard] = {}
+    found = FoundShards([], {}, [])
     for given in inputs:
         files = storage.matching(given)
         if not files:
             raise InputError("no such file", path=given, fix="check the name")
         for source, name in zip(files, _names(given, files, alone=len(inputs) == 1), strict=True):
-            kind = shard_format(source, column)
+            if source.startswith(output + "/"):
+                raise FensterError("is inside the output folder", path=source, fix="choose a folder beside it")
+            try:
+                kind = shard_format(source, column)
+                version = "" if kind is None else storage.version_of(source)
+            except (FensterError, OSError) as error:
+                found.failed[name] = f"{source}: {error}" if isinstance(error, OSError) else str(error)
+                continue
             if kind is None:
+                found.others.append(source)
                 continue
             if name in shards:
-                raise ConfigError(f"{shards[name].source} and {source} would both be {name}", fix="use two calls")
-            mark = stamp([name, storage.version_of(source)], made_with[0], {**made_with[1], **asdict(options)})
+                raise ConfigError(
+                    f"{shards[name].source} and {source} would both be {name}", fix="translate them into two folders"
+                )
+            mark = stamp([name, version], made_with[0], {**made_with[1], **asdict(options)})
             shards[name] = Shard(source, output, name, kind, mark, column, options)
-    return list(shards.values())
+    sources = {shard.source for shard in shards.values()}
+    for shard in shards.values():
+        if shard.target in sources:
+            raise FensterError("would overwrite an input file", path=shard.target, fix="choose another output folder")
+    found.shards.extend(shards.values())
+    return found
 
 
 def _names(given: str, files: Sequence[str], *, alone: bool) -> list[str]:
@@ -73,14 +98,20 @@ def _names(given: str, files: Sequence[str], *, alone: bool) -> list[str]:
     return [prefix + file.removeprefix(folder + "/") for file in files]
 
 
-def translate_shards(shards: Sequence[Shard], output: str, engine: Engine, part_size: int) -> ShardsSummary:
-    summary, began = ShardsSummary(), time.monotonic()
-    with _locked(output), Manifest(output) as manifest:
-        there = set(storage.matching(output))
-        waiting = [shard for shard in shards if not _is_finished(shard, manifest, there)]
-        summary.unchanged = len(shards) - len(waiting)
+def translate_shards(found: FoundShards, output: str, engine: Engine, part_size: int) -> ShardsSummary:
+    output = storage.absolute(output)
+    summary, began = ShardsSummary(failed=dict(found.failed)), time.monotonic()
+    for reason in found.failed.values():
+        report(reason)
+    with locked(output), Manifest(output) as manifest:
+        there = set(storage.matching(output)) if storage.is_folder(output) else set()
+        waiting = [shard for shard in found.shards if not _is_finished(shard, manifest, there)]
+        for shard in found.shards:
+            if shard not in waiting:
+                summary.unchanged += 1
+                summary.dead_before += manifest.entries[shard.name].dead
         for shard in waiting:  # from now on their targets are ours
-            manifest.add(shard.name, Entry(""))
+            manifest.add(shard.name, Entry("", source=shard.source))
         manifest.flush()
         _Job(waiting, output, manifest, engine, summary, part_size).run()
         if not summary.failed:
@@ -106,8 +137,8 @@ class _Job:
         for shard in shards:
             try:
                 self._parts[shard.name] = _parts(shard, part_size)
-            except FensterError as error:
-                self._fail(shard, str(error))
+            except (FensterError, OSError) as error:
+                self._fail(shard, f"{shard.source}: {error}" if isinstance(error, OSError) else str(error))
         self._open = {name: len(parts) for name, parts in self._parts.items()}
 
     def run(self) -> None:
@@ -126,9 +157,10 @@ class _Job:
     def _unfinished(self, parts: Sequence[Part]) -> list[Part]:
         """Take those that an earlier call finished; the others."""
         have = set(storage.listed(parts[0].shard.parts)) if parts[0].shard.stamp in self._begun else set()
-        finished = [part for part in parts if part.file.rsplit("/", 1)[-1] in have]
-        for part in finished:
-            self._take(part, part.finished())
+        finished = {part for part in parts if part.file.rsplit("/", 1)[-1] in have}
+        for part in parts:
+            if part in finished:
+                self._settled(part, part.taken())
         if finished:
             report(f"{parts[0].shard.source}: resuming after {len(finished)} of {len(parts)} parts")
         return [part for part in parts if part not in finished]
@@ -146,7 +178,7 @@ class _Job:
         else:
             report(f"{outcome.reason}; it is left out")
             part.give_up(outcome.reason)
-            self._take(part, part.finished())
+            return self._settled(part, part.taken())
         return []
 
     def _take(self, part: Part, outcome: PartOutcome) -> None:
@@ -161,6 +193,9 @@ class _Job:
             )
         except FensterError as error:
             self._fail(shard, str(error))
+            return
+        except Exception as error:  # as in Part.run: the other shards go on
+            self._fail(shard, f"{shard.source}: {type(error).__name__}: {error}")
             return
         self._manifest.add(shard.name, entry)
         summary.translated.append(shard.name)
@@ -189,29 +224,9 @@ def _parts(shard: Shard, part_size: int) -> list[Part]:
 
 def _is_finished(shard: Shard, manifest: Manifest, outputs: Container[str]) -> bool:
     entry, there = manifest.get(shard.name), shard.target in outputs
-    if there and entry is None:
+    if there and (entry is None or entry.source != shard.source):
+        made = "was not made by this command" if entry is None else f"was made from {entry.source or 'another file'}"
         raise FensterError(
-            "exists already, and was not made by this command",
-            path=shard.target,
-            fix="choose another output folder, or remove it",
+            f"exists already, and {made}", path=shard.target, fix="choose another output folder, or remove it"
         )
     return there and entry is not None and entry.stamp == shard.stamp
-
-
-@contextmanager
-def _locked(output: str) -> Iterator[None]:
-    """One driver per output folder, as far as this machine can tell."""
-    if storage.is_url(output):
-        yield
-        return
-    work = Path(output) / WORK
-    work.mkdir(parents=True, exist_ok=True)
-    lock = ProcessLock(work / "lock")
-    if not lock.acquire():
-        raise FensterError(
-            "another process is translating into it", path=output, fix="wait for it, or choose another output"
-        )
-    try:
-        yield
-    finally:
-        lock.release(remove=True)

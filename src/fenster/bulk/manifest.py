@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import json
 import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Self
 
-from fenster.errors import InputError
+from fenster.errors import FensterError, InputError
 from fenster.io import storage
+from fenster.io.lock import ProcessLock
 
 WORK = ".fenster"
 """The folder inside the output that holds all but translations."""
@@ -24,10 +29,12 @@ class Entry:
     stamp: str
     """A hash of everything that the output depends on; "" while it is being made."""
     sha256: str = ""
-    """Of the output."""
+    """Of what a shard holds, before it is compressed."""
     documents: int = 0
     dead: int = 0
     """Documents that could not be translated."""
+    source: str = ""
+    """Of a shard, what it was made from."""
 
 
 class Manifest:
@@ -39,7 +46,7 @@ class Manifest:
         self.entries: dict[str, Entry] = {}
         for segment in self._segments:
             self._read(storage.joined(self._folder, segment))
-        self._next = 1 + max((int(segment.split(".")[0]) for segment in self._segments), default=0)
+        self._next = 1 + max((int(segment[:8]) for segment in self._segments), default=0)
         self._waiting: dict[str, Entry] = {}
         self._written = time.monotonic()
 
@@ -70,7 +77,7 @@ class Manifest:
         self._written = time.monotonic()
 
     def _write(self, entries: dict[str, Entry]) -> None:
-        segment = f"{self._next:08}.jsonl"
+        segment = f"{self._next:08}-{uuid.uuid4().hex[:8]}.jsonl"
         with storage.written(storage.joined(self._folder, segment)) as stream:
             for name, entry in entries.items():
                 stream.write(json.dumps({"name": name, **asdict(entry)}, ensure_ascii=False).encode() + b"\n")
@@ -91,3 +98,22 @@ class Manifest:
                         line=number,
                         fix="remove the file: what it lists is translated again",
                     ) from None
+
+
+@contextmanager
+def locked(output: str) -> Iterator[None]:
+    """One driver per output folder, as far as this machine can tell: nothing locks a store elsewhere."""
+    if storage.is_url(output):
+        yield
+        return
+    work = Path(output) / WORK
+    work.mkdir(parents=True, exist_ok=True)
+    lock = ProcessLock(work / "lock")
+    if not lock.acquire():
+        raise FensterError(
+            "another process is translating into it", path=output, fix="wait for it, or choose another output"
+        )
+    try:
+        yield
+    finally:
+        lock.release(remove=True)

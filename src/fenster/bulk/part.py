@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import IO, Any, cast
 
 from fenster.bulk.documents import RowDocument
 from fenster.bulk.manifest import WORK, Entry
-from fenster.bulk.shards import SHARD_FORMATS, FaultyRow, ShardFormat
+from fenster.bulk.shards import SHARD_FORMATS, FaultyRow, Row, ShardFormat
 from fenster.bulk.shards.base import ALL, ID, WARNINGS, Extent
 from fenster.decode.files.base import FileOptions
 from fenster.decode.translator import Translator
@@ -120,24 +120,35 @@ class Part:
         return [replace(self, extent=extent, is_whole=False) for extent in extents]
 
     def run(self, translator: Translator) -> PartOutcome | str:
+        return self._outcome(lambda: None if storage.exists(self.file) else self._translate(translator))
+
+    def taken(self) -> PartOutcome | str:
+        """The outcome of a part whose file exists."""
+        return self._outcome(lambda: None)
+
+    def _outcome(self, prepare: Callable[[], None]) -> PartOutcome | str:
         try:
-            if not storage.exists(self.file):
-                with storage.written(self.file) as stream:
-                    _write(stream, self._translated(translator))
-            return self.finished()
+            prepare()
+            return self._finished()
         except FensterError as error:
             return str(error)
+        except Exception as error:  # whatever it is, the other shards go on, and this one is reported as failed
+            return f"{self.name}: {type(error).__name__}: {error}"
 
     def give_up(self, reason: str) -> None:
         """Write a part whose documents are all dead letters."""
         rows = self.shard.reader.rows(self.shard.source, self.extent.first, self.extent.count)
         with storage.written(self.file) as stream:
-            _write(stream, (_dead(row.number, None, reason, "") for row in rows))
+            _write(stream, (_given_up(row, reason) for row in rows))
 
-    def finished(self) -> PartOutcome:
+    def _finished(self) -> PartOutcome:
         """What an existing file holds; a part that is the whole shard also becomes the shard's translation."""
         figures = figures_of(_lines(self.file))
         return PartOutcome(figures, assembled(self.shard, [self]) if self.is_whole else None)
+
+    def _translate(self, translator: Translator) -> None:
+        with storage.written(self.file) as stream:
+            _write(stream, self._translated(translator))
 
     def _translated(self, translator: Translator) -> Iterator[Mapping[str, Any]]:
         """A line for each row, in order."""
@@ -180,7 +191,7 @@ def assembled(shard: Shard, parts: Sequence[Part]) -> Entry:
             _write(stream, dead)
     else:
         storage.removed(shard.dead_letters)
-    return Entry(shard.stamp, hashed.hash.hexdigest(), figures.documents, figures.dead)
+    return Entry(shard.stamp, hashed.hash.hexdigest(), figures.documents, figures.dead, shard.source)
 
 
 class _Hashed:
@@ -207,6 +218,12 @@ def figures_of(lines: Iterator[Mapping[str, Any]] | Sequence[Mapping[str, Any]])
             figures.segments += line["segments"]
             figures.warnings.update(line["added"][WARNINGS])
     return figures
+
+
+def _given_up(row: Row | FaultyRow, reason: str) -> dict[str, Any]:
+    if isinstance(row, FaultyRow):
+        return _dead(row.number, None, row.reason, row.raw)
+    return _dead(row.number, row.record.get(ID), reason, row.record)
 
 
 def _dead(number: int, id: Any, reason: str, document: Any) -> dict[str, Any]:

@@ -36,7 +36,9 @@ class Where:
 def is_bulk(files: Sequence[str], *, workers: int | None, ray: str | None) -> bool:
     """True if the output is a folder: several inputs, a folder, shards, or several workers."""
     asked = workers is not None or ray is not None or len(files) > 1
-    return asked or any("://" in name or Path(name).is_dir() or name.lower().endswith(_SHARDS) for name in files)
+    return asked or any(
+        "://" in name or Path(name).is_dir() or _is_pattern(name) or name.lower().endswith(_SHARDS) for name in files
+    )
 
 
 def translate_many(
@@ -65,15 +67,25 @@ def translate_many(
             raise InputError("no such file", path=path, fix="check the path and the current folder")
     made_with = (model.folder, settings_of(decoding))
     began = time.monotonic()
-    shards = find_shards(files, output, options, made_with)
-    sources = {shard.source for shard in shards}
-    if storage.is_url(output):
-        tasks = []
-    else:
-        listed = find_files(local, Path(output), options) if local else []
+    output = storage.absolute(output)  # workers elsewhere may have another current folder
+    files = [storage.absolute(name) for name in files]
+    local = [path.absolute() for path in local]
+    if not storage.is_url(output) and local:
+        find_files(local, Path(output), options)  # what is wrong with the folders
+    found = find_shards(files, output, options, made_with)
+    others, sources = set(found.others), {shard.source for shard in found.shards}
+    tasks = []
+    if not storage.is_url(output) and local:
+        listed = find_files(local, Path(output), options)
         tasks = [task for task in listed if storage.absolute(str(task.file)) not in sources]
-    if not shards and not tasks:
-        raise InputError("nothing to translate there", path=files[0], expected=".parquet or .jsonl files at a URL")
+        others -= {storage.absolute(str(task.file)) for task in tasks}
+    if others:
+        some = ", ".join(sorted(others)[:10]) + (" …" if len(others) > 10 else "")
+        report(f"{len(others):,} file(s) left out, which hold no documents that are read there: {some}")
+    if not found.shards and not tasks and not found.failed:
+        raise InputError(
+            "nothing to translate there", path=files[0], expected=".parquet or .jsonl files of documents"
+        )
     engine = _engine(model, decoding, where)
     to_check = False
     failed: list[str] = []
@@ -81,8 +93,8 @@ def translate_many(
         folder = translate_files(tasks, Path(output), engine, made_with)
         to_check = _report_files(folder, output, time.monotonic() - began)
         failed += map(str, folder.failed)
-    if shards:
-        summary = translate_shards(shards, output, engine, where.part_size)
+    if found.shards or found.failed:
+        summary = translate_shards(found, output, engine, where.part_size)
         to_check = _report_shards(summary, output) or to_check
         failed += summary.failed
     if failed:
@@ -120,7 +132,7 @@ def _report_files(summary: FolderSummary, output: str, seconds: float) -> bool:
     print(f"-> {output}: {counts}, {len(summary.copied)} copied, {len(summary.failed)} failed")
     segments = sum(len(file.pairs) for file in summary.translated.values())
     if segments:
-        report(f"{segments:,} segments in {seconds:,.0f} s, {segments / seconds:.1f} per second")
+        report(f"{segments:,} segments in {seconds:,.1f} s, {segments / seconds:,.1f} per second")
     if summary.copied:
         some = ", ".join(map(str, summary.copied[:10])) + (" …" if len(summary.copied) > 10 else "")
         report(f"copied as they are, in no format that is translated: {some}")
@@ -135,11 +147,13 @@ def _report_shards(summary: ShardsSummary, output: str) -> bool:
     print(f"-> {output}: {counts}, {len(summary.failed):,} failed; {figures.documents:,} documents")
     if figures.segments:
         rate = figures.segments / seconds
-        report(f"{figures.segments:,} segments in {seconds:,.0f} s, {rate:,.1f} per second")
+        report(f"{figures.segments:,} segments in {seconds:,.1f} s, {rate:,.1f} per second")
     for problem, explanation in PROBLEMS.items():
         if count := figures.warnings[problem]:
             report(f"{count:,} document(s) to check, {explanation}: `warnings` has {problem!r}")
     if figures.dead:
         some = ", ".join(summary.dead_letters[:10]) + (" …" if len(summary.dead_letters) > 10 else "")
         report(f"{figures.dead:,} document(s) could not be translated; what is wrong with each is in {some}")
-    return bool(figures.dead or figures.warnings)
+    if summary.dead_before:
+        report(f"{summary.dead_before:,} document(s) of unchanged shards could not be translated before")
+    return bool(figures.dead or figures.warnings or summary.dead_before)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import wraps
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, TypeVar, cast
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
@@ -20,6 +22,35 @@ from fsspec.implementations.local import LocalFileSystem
 from fenster.errors import FensterError, InputError, writing
 
 _TEMPORARY = ".partial-"
+_VERSIONS = ("ETag", "etag", "mtime", "LastModified", "last_modified", "VersionId", "generation", "size")
+
+
+Result = TypeVar("Result")
+
+
+@contextmanager
+def _plain_words(name: str) -> Iterator[None]:
+    """What a store elsewhere says is an error for people: libraries raise anything (no credentials, no network)."""
+    try:
+        yield
+    except (FensterError, FileNotFoundError, PermissionError):
+        raise
+    except Exception as error:
+        if not is_url(name):
+            raise
+        text = str(error).strip().splitlines() or [type(error).__name__]
+        raise FensterError(
+            f"cannot be reached ({text[0]})", path=name, fix="check the address, your credentials and the network"
+        ) from error
+
+
+def _in_plain_words(function: Callable[[str], Result]) -> Callable[[str], Result]:
+    @wraps(function)
+    def speaking(name: str, /) -> Result:
+        with _plain_words(name):
+            return function(name)
+
+    return speaking
 
 
 def is_url(name: str) -> bool:
@@ -34,48 +65,59 @@ def joined(folder: str, *names: str) -> str:
 def absolute(name: str) -> str:
     """The whole name, as `matching` gives it."""
     files, path = _opened(name)
-    return _full(files, name, path.rstrip("/"))
+    return _full(files, name, path.rstrip("/") or path)
 
 
+@_in_plain_words
 def exists(name: str) -> bool:
     files, path = _opened(name)
     return bool(files.exists(path))
 
 
+@_in_plain_words
 def is_folder(name: str) -> bool:
     files, path = _opened(name)
     return bool(files.isdir(path))
 
 
+@_in_plain_words
 def size_of(name: str) -> int:
     files, path = _opened(name)
     return int(files.size(path) or 0)
 
 
+@_in_plain_words
 def version_of(name: str) -> str:
-    """Changes when the file does, without reading it: its size and time, or what the store says instead."""
+    """Changes when the file does, without reading it: its size and time, or what the store says instead. Where
+    nothing is said (some web servers), it is never the same twice."""
     files, path = _opened(name)
     if isinstance(files, LocalFileSystem):
         status = Path(path).stat()
         return f"{status.st_size}-{status.st_mtime_ns}"
-    return str(files.ukey(path))
+    told = {key: value for key, value in files.info(path).items() if key in _VERSIONS and value is not None}
+    return str(sorted(told.items(), key=str)) if told.keys() - {"size"} else uuid.uuid4().hex
 
 
+@_in_plain_words
 def matching(pattern: str) -> list[str]:
-    """The files that a name or a pattern with `*` stands for, in order; a folder stands for all files below it, but
-    hidden ones."""
+    """The files that a name, or a pattern with `*` if no file is called so, stands for, in order; a folder stands for
+    all files below it. Hidden ones count only if they are named."""
     files, path = _opened(pattern)
-    if any(character in path for character in "*?["):
-        paths = files.glob(path)
-    elif files.isdir(path):
+    fixed = path
+    if files.isdir(path):
         paths = files.find(path)
+    elif files.exists(path):
+        return [_full(files, pattern, path)]
     else:
-        paths = [path] if files.exists(path) else []
-    base = path.rstrip("/") + "/"
+        fixed = re.split(r"[*?\[]", path, maxsplit=1)[0].rpartition("/")[0]
+        globbed = files.glob(path) if fixed != path else []
+        paths = [file for one in globbed for file in (files.find(one) if files.isdir(one) else [one])]
+    base = fixed.rstrip("/") + "/"
     visible = (one for one in paths if not any(part.startswith(".") for part in one.removeprefix(base).split("/")))
     return [_full(files, pattern, one) for one in sorted(visible)]
 
 
+@_in_plain_words
 def listed(folder: str) -> list[str]:
     """The names of the files in a folder, in order; none if there is no such folder."""
     files, path = _opened(folder)
@@ -86,6 +128,7 @@ def listed(folder: str) -> list[str]:
     return sorted(name for name in names if not name.startswith("."))
 
 
+@_in_plain_words
 def removed(name: str) -> None:
     """Remove a file, or a folder with all in it; fine if there is none."""
     files, path = _opened(name)
@@ -98,7 +141,9 @@ def reading(name: str) -> Iterator[IO[bytes]]:
     """The file's bytes; decompressed if its name says that they are compressed."""
     files, path = _opened(name)
     try:
-        with files.open(path, "rb", compression="infer") as stream:
+        with _plain_words(name):
+            opened = files.open(path, "rb", compression="infer")
+        with opened as stream:
             yield stream
     except FileNotFoundError:
         raise InputError("no such file", path=name, fix="check the name") from None
@@ -115,8 +160,9 @@ def written(name: str, temporaries: str | None = None) -> Iterator[IO[bytes]]:
     aside = folder if temporaries is None else _opened(temporaries)[1]
     temporary = f"{aside}/.{uuid.uuid4().hex}{_TEMPORARY}{last}"
     with writing(Path(name)):
-        for needed in {folder or "/", aside or "/"}:
-            files.makedirs(needed, exist_ok=True)
+        with _plain_words(name):
+            for needed in {folder or "/", aside or "/"}:
+                files.makedirs(needed, exist_ok=True)
         try:
             with files.open(temporary, "wb") as raw, _compressed(raw, last) as stream:
                 yield stream
@@ -124,7 +170,8 @@ def written(name: str, temporaries: str | None = None) -> Iterator[IO[bytes]]:
                 _settled(temporary)
                 Path(temporary).replace(path)
             else:
-                files.mv(temporary, path)
+                files.cp_file(temporary, path)  # and not `mv`, to which [ and * in names are patterns
+                files.rm_file(temporary)
         except BaseException:
             if files.exists(temporary):
                 files.rm(temporary)
@@ -147,6 +194,8 @@ def _compressed(stream: IO[bytes], name: str) -> AbstractContextManager[IO[bytes
 
 def _opened(name: str) -> tuple[Any, str]:
     """(the file system, the path in it)."""
+    if not is_url(name):
+        return LocalFileSystem(), os.path.abspath(name)  # noqa: PTH100 - links stay
     try:
         files, path = fsspec.core.url_to_fs(name)
     except ImportError as error:
@@ -159,4 +208,13 @@ def _opened(name: str) -> tuple[Any, str]:
 
 
 def _full(files: Any, given: str, path: str) -> str:
-    return str(files.unstrip_protocol(path)) if is_url(given) else path
+    """The name of a path in the file system of `given`, with its scheme and host."""
+    if not is_url(given):
+        return path
+    own = str(files._strip_protocol(given))
+    bare = given.rstrip("/")
+    return (
+        bare.removesuffix(own.rstrip("/")) + path
+        if bare.endswith(own.rstrip("/"))
+        else str(files.unstrip_protocol(path))
+    )

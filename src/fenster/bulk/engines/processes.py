@@ -68,6 +68,8 @@ def _round(
             while futures:
                 for future in wait(futures, return_when=FIRST_COMPLETED).done:
                     task, outcome = futures.pop(future), future.result()
+                    if isinstance(outcome, FensterError):
+                        raise outcome
                     if not isinstance(outcome, str):
                         report(f"{len(tasks) - len(futures)} of {len(tasks)}: {task.name}")
                     yield task, outcome
@@ -121,5 +123,4 @@ def _load_error() -> FensterError | None:
 
 
 def _translate(task: Task) -> Any:
-    assert isinstance(_translator, Translator), "_load_error says so"
-    return task.run(_translator)
+    return task.run(_translator) if isinstance(_translator, Translator) else _translator

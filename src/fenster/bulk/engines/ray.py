@@ -83,7 +83,7 @@ class RayCluster:
         context.execution_options.preserve_order = False
         logging.getLogger("ray.data").setLevel(logging.ERROR)
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=True)
-        attempts = ray.remote(num_cpus=0)(Attempts).options(scheduling_strategy=here).remote()
+        attempts = ray.remote(num_cpus=0, max_restarts=-1)(Attempts).options(scheduling_strategy=here).remote()
         has_gpus = self._device == "cuda" or (self._device == "auto" and ray.cluster_resources().get("GPU", 0) > 0)
         threads = self._config.threads or 1
         resources = {"num_gpus": 1} if has_gpus else {"num_cpus": threads}
@@ -143,26 +143,35 @@ class ModelActor:
 
         progress.console.quiet = True
         files: ModelFiles = ray.get(model)
-        folder, config = files.placed(config)
         self._translator: Translator | FensterError
         try:
-            self._translator = Translator.load(folder, config, device)
+            self._translator = Translator.load(*files.placed(config), device)
         except FensterError as error:  # raised here Ray would try again for ever
             self._translator = error
+        except Exception as error:
+            self._translator = FensterError(f"the model cannot be loaded ({type(error).__name__}: {error})")
         self._tasks: list[Task] = ray.get(tasks)
         self._attempts = attempts
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        import ray
-
         number = int(batch["number"][0])
         if isinstance(self._translator, FensterError):
             return {"number": [number], "outcome": [Boxed(self._translator)]}
         task = self._tasks[number]
-        begun: int = ray.get(self._attempts.begin.remote(number))
+        begun = self._counted(self._attempts.begin, number) or 1
         outcome = death(task) if begun > TRIES else task.run(self._translator)
-        ray.get(self._attempts.finish.remote(number))
+        self._counted(self._attempts.finish, number)
         return {"number": [number], "outcome": [Boxed(outcome)]}
+
+    def _counted(self, method: Any, number: int) -> int | None:
+        """None while the counter is away: its node may have died, too, and then it starts again elsewhere."""
+        import ray
+
+        try:
+            count: int | None = ray.get(method.remote(number))
+        except ray.exceptions.RayError:
+            return None
+        return count
 
 
 @dataclass(frozen=True)
@@ -189,15 +198,22 @@ class ModelFiles:
         """The files in a folder of this node, which all of its actors share."""
         folder = Path(tempfile.gettempdir()) / f"fenster-models-{os.getuid()}" / self.sha256
         if not folder.is_dir():
-            with atomic_folder(folder) as temporary:
-                (temporary / "model").mkdir()
-                for name, content in self.model.items():
-                    (temporary / "model" / name).write_bytes(content)
-                for setting, (name, content) in self.settings.items():
-                    (temporary / setting).mkdir()
-                    (temporary / setting / name).write_bytes(content)
+            try:
+                self._write(folder)
+            except OSError:
+                if not folder.is_dir():  # or another actor was faster
+                    raise
         named = {setting: folder / setting / name for setting, (name, _) in self.settings.items()}
         return folder / "model", config.model_copy(update=named)
+
+    def _write(self, folder: Path) -> None:
+        with atomic_folder(folder) as temporary:
+            (temporary / "model").mkdir()
+            for name, content in self.model.items():
+                (temporary / "model" / name).write_bytes(content)
+            for setting, (name, content) in self.settings.items():
+                (temporary / setting).mkdir()
+                (temporary / setting / name).write_bytes(content)
 
 
 def _require_ray() -> Any:

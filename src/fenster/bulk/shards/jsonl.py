@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import lzma
+import zlib
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import IO, Any
@@ -12,7 +14,10 @@ from fenster.errors import InputError
 from fenster.io import storage
 
 _SUFFIXES = (".jsonl", ".ndjson")
-_COMPRESSIONS = ("", ".gz", ".xz", ".zst", ".bz2")
+_COMPRESSIONS = ("", ".gz", ".xz", ".bz2")
+_SEGMENT = "source"  # what an object that holds a single segment has
+_LOOKED_AT = 1000  # lines that tell what a file holds
+_MOST_PARTS = 256  # each is read from the beginning of the file
 
 
 class JsonlShards(ShardFormat):
@@ -20,16 +25,15 @@ class JsonlShards(ShardFormat):
         """Objects with a `source` hold a segment each, and are not for us."""
         if not name.lower().endswith(tuple(suffix + more for suffix in _SUFFIXES for more in _COMPRESSIONS)):
             return False
-        for line in _lines(name):
-            try:
-                record = json.loads(line)
-            except ValueError:
-                continue
-            return isinstance(record, dict) and (self.column in record or SEGMENTS in record)
+        for line in islice(_lines(name), _LOOKED_AT):
+            row = _row(0, line)
+            if isinstance(row, Row) and not row.record.keys().isdisjoint({self.column, SEGMENTS, _SEGMENT}):
+                return _SEGMENT not in row.record
         return False
 
     def extents(self, name: str, size: int) -> list[Extent]:
-        return even_extents((len(line) for line in _lines(name)), size)
+        lengths = [len(line) for line in _lines(name)]
+        return even_extents(iter(lengths), max(size, sum(lengths) // _MOST_PARTS))
 
     def rows(self, name: str, first: int, count: int) -> Iterator[Row | FaultyRow]:
         for number, line in enumerate(islice(_lines(name), first, first + count), start=first):
@@ -55,7 +59,7 @@ def _lines(name: str) -> Iterator[bytes]:
     with storage.reading(name) as stream:
         try:
             yield from (line for line in stream if line.strip())
-        except (EOFError, ValueError, OSError) as error:
+        except (EOFError, ValueError, OSError, zlib.error, lzma.LZMAError) as error:
             raise InputError(
                 f"cannot be decompressed ({error})", path=name, fix="copy or download it again"
             ) from None

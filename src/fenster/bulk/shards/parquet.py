@@ -23,6 +23,7 @@ from fenster.errors import FensterError, InputError
 from fenster.io import storage
 
 if TYPE_CHECKING:
+    from pyarrow import RecordBatch
     from pyarrow.parquet import ParquetFile
 
 _BATCH = 1024  # rows in memory at a time
@@ -35,7 +36,7 @@ class ParquetShards(ShardFormat):
     def extents(self, name: str, size: int) -> list[Extent]:
         with _opened(name, self.column) as file:
             groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
-            wanted = {self.column, SEGMENTS}
+            wanted = set(self._documents(file))
             per_row = (
                 (sum(c.total_uncompressed_size for c in _columns(group) if _top(c) in wanted), group.num_rows)
                 for group in groups
@@ -48,25 +49,39 @@ class ParquetShards(ShardFormat):
             for group in range(file.num_row_groups):
                 rows = file.metadata.row_group(group).num_rows
                 if start < first + count and first < start + rows:
-                    numbered = enumerate(self._records(file, group), start=start)
-                    for number, record in islice(numbered, max(0, first - start), first + count - start):
-                        yield Row(number, record)
+                    yield from islice(self._rows(file, group, start), max(0, first - start), first + count - start)
                 start += rows
 
-    def _records(self, file: ParquetFile, group: int) -> Iterator[dict[str, Any]]:
-        """Of the columns that are read."""
-        wanted = [name for name in (self.column, SEGMENTS, ID, REGISTER) if name in file.schema_arrow.names]
-        for batch in file.iter_batches(_BATCH, row_groups=[group], columns=wanted):
-            yield from batch.to_pylist()
+    def _documents(self, file: ParquetFile) -> list[str]:
+        """The columns that may hold a document: a `segments` that is no list of texts is not one."""
+        import pyarrow as pa
+
+        schema = file.schema_arrow
+        names = [self.column] if self.column in schema.names else []
+        if SEGMENTS in schema.names:
+            kind = schema.field(SEGMENTS).type
+            is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+            if is_list and (pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type)):
+                names.append(SEGMENTS)
+        return names
+
+    def _rows(self, file: ParquetFile, group: int, start: int) -> Iterator[Row | FaultyRow]:
+        """With the columns that are read."""
+        others = [name for name in (ID, REGISTER) if name in file.schema_arrow.names]
+        for batch in file.iter_batches(_BATCH, row_groups=[group], columns=[*self._documents(file), *others]):
+            try:
+                yield from (Row(start + number, record) for number, record in enumerate(batch.to_pylist()))
+            except UnicodeDecodeError:
+                yield from (_row(start + number, batch.slice(number, 1)) for number in range(len(batch)))
+            start += len(batch)
 
     def write(self, name: str, stream: IO[bytes], translations: Iterator[Mapping[str, Any] | None]) -> None:
         import pyarrow as pa
         from pyarrow.parquet import ParquetWriter
 
         with _opened(name, self.column) as file:
-            schema = file.schema_arrow
-            is_text = self.column in schema.names and SEGMENTS not in schema.names
-            kinds = {TRANSLATION: pa.string() if is_text else pa.list_(pa.string()), WARNINGS: pa.list_(pa.string())}
+            schema, is_list = file.schema_arrow, SEGMENTS in self._documents(file)
+            kinds = {TRANSLATION: pa.list_(pa.string()) if is_list else pa.string(), WARNINGS: pa.list_(pa.string())}
             for column in [column for column in kinds if column in schema.names]:
                 schema = schema.remove(schema.get_field_index(column))
             kept = schema.names
@@ -77,9 +92,10 @@ class ParquetShards(ShardFormat):
                     added = list(islice(translations, len(batch)))
                     table = pa.Table.from_batches([batch]).select(kept)
                     for column, kind in kinds.items():
-                        values = [None if one is None else one[column] for one in added]
+                        values = [None if one is None else _as_kind(one[column], is_list) for one in added]
                         table = table.append_column(pa.field(column, kind), pa.array(values, kind))
-                    writer.write_table(table.filter(pa.array([one is not None for one in added])))
+                    kept_rows = [one is not None for one in added]
+                    writer.write_table(table if all(kept_rows) else table.filter(pa.array(kept_rows)))
 
 
 @contextmanager
@@ -95,6 +111,8 @@ def _opened(name: str, column: str) -> Iterator[ParquetFile]:
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"not a Parquet file ({error})", path=name, fix="copy or download it again") from None
         names = file.schema_arrow.names
+        if len(set(names)) < len(names):
+            raise InputError("several columns have the same name", path=name, expected="a name for each column")
         if column not in names and SEGMENTS not in names:
             raise InputError(
                 "has no column of documents",
@@ -106,6 +124,18 @@ def _opened(name: str, column: str) -> Iterator[ParquetFile]:
             yield file
         except pa.ArrowException as error:
             raise InputError(f"is damaged ({error})", path=name, fix="copy or download it again") from None
+
+
+def _row(number: int, single: RecordBatch) -> Row | FaultyRow:
+    try:
+        return Row(number, single.to_pylist()[0])
+    except UnicodeDecodeError as error:
+        return FaultyRow(number, f"holds text that is not UTF-8 ({error})", "")
+
+
+def _as_kind(value: str | list[str], is_list: bool) -> str | list[str]:
+    """A text in a shard of lists is a list of one."""
+    return [value] if is_list and isinstance(value, str) else value
 
 
 def _columns(group: Any) -> Iterator[Any]:

@@ -87,7 +87,14 @@ def _record(text: str, source: FileSource, number: int) -> dict[str, Any]:
     except ValueError as error:
         raise InputError(f"not JSON ({error})", path=source.path, line=number, expected=expected) from None
     if not isinstance(record, dict) or not isinstance(record.get("source"), str):
-        raise InputError("has no text under `source`", path=source.path, line=number, expected=expected)
+        holds_document = isinstance(record, dict) and ("text" in record or "segments" in record)
+        raise InputError(
+            "has no text under `source`",
+            path=source.path,
+            line=number,
+            expected=expected,
+            fix="whole documents are translated into a folder: -o FOLDER --workers 1" if holds_document else None,
+        )
     if (record.get("register") or "") not in _REGISTERS:
         raise InputError(
             f"unknown register {record['register']!r}",
