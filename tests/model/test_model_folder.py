@@ -123,7 +123,7 @@ def test_the_model_that_ships_translates() -> None:
     translator = fenster.load(beam=4)
     assert translator.model.projection is not None, "it runs in 8 bits on a CPU"
     found = translator.translate(["Good morning, Mr Weber.", "", "I would like to thank you for your letter."]).texts
-    assert found[0] == "Guten Morgen, Herr Weber." and found[1] == ""
+    assert found[0].rstrip(".!") == "Guten Morgen, Herr Weber" and found[1] == ""
     assert "danke" in found[2] and "Ihnen" in found[2] and "Brief" in found[2]
 
 
