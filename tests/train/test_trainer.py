@@ -22,6 +22,7 @@ from fenster.cli import main
 from fenster.data.dataset import PreparedData
 from fenster.data.tokenizer import TokenizerConfig, learn
 from fenster.errors import ConfigError, FensterError, InputError
+from fenster.io.hashing import digest
 from fenster.model.model_folder import load_model, save_model
 from fenster.model.transformer import Transformer
 from fenster.train import checkpoint
@@ -184,7 +185,8 @@ def test_other_data_is_refused(settings: dict[str, Any]) -> None:
     train(make(settings))
     place = checkpoint.complete(settings["output"] / "checkpoints")[-1]
     state = json.loads((place / "state.json").read_text())
-    (place / "state.json").write_text(json.dumps({**state, "fingerprint": "0" * 64}))
+    forged = {key: value for key, value in state.items() if key != "digest"} | {"fingerprint": "0" * 64}
+    (place / "state.json").write_text(json.dumps({**forged, "digest": digest(forged)}))
     with pytest.raises(InputError, match="trained on different data"):
         train(make(settings))
 

@@ -66,9 +66,9 @@ def measure(name: str, workers: int, model: Path, config: DecodeConfig, device: 
         lines = [json.dumps({"id": n, "segments": given}) + "\n" for n, given in enumerate(documents(count))]
         source.write_text("".join(lines), encoding="utf-8")
         output = str(Path(folder) / "out")
-        found = find_shards([str(source)], output, FileOptions(), (model, settings_of(config)))
+        listing = find_shards([str(source)], output, FileOptions(), (model, settings_of(config)))
         timed, began = Timed(engine), time.perf_counter()
-        summary = translate_shards(found, output, timed, source.stat().st_size // parts)
+        summary = translate_shards(listing, output, timed, source.stat().st_size // parts)
         ended = time.perf_counter()
     # From when every worker has finished a part: what is finished later was begun later, by and large.
     first, last = timed.times[workers - 1][0], timed.times[-1][0]

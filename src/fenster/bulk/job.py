@@ -47,6 +47,8 @@ class FoundShards:
     shards: list[Shard]
     failed: dict[str, str]
     """Files that cannot be read, by their names, and why."""
+    sources: set[str]
+    """All of these."""
     others: list[str]
     """Files that are no shards."""
 
@@ -59,7 +61,7 @@ def find_shards(
     settings."""
     column, output = options.columns[0] if options.columns else TEXT, storage.absolute(output)
     shards: dict[str, Shard] = {}
-    found = FoundShards([], {}, [])
+    listing = FoundShards([], {}, set(), [])
     for given in inputs:
         files = storage.matching(given)
         if not files:
@@ -71,10 +73,11 @@ def find_shards(
                 kind = shard_format(source, column)
                 version = "" if kind is None else storage.version_of(source)
             except (FensterError, OSError) as error:
-                found.failed[name] = f"{source}: {error}" if isinstance(error, OSError) else str(error)
+                listing.failed[name] = f"{source}: {error}" if isinstance(error, OSError) else str(error)
+                listing.sources.add(source)
                 continue
             if kind is None:
-                found.others.append(source)
+                listing.others.append(source)
                 continue
             if name in shards:
                 raise ConfigError(
@@ -82,12 +85,12 @@ def find_shards(
                 )
             mark = stamp([name, version], made_with[0], {**made_with[1], **asdict(options)})
             shards[name] = Shard(source, output, name, kind, mark, column, options)
-    sources = {shard.source for shard in shards.values()}
+    listing.sources.update(shard.source for shard in shards.values())
     for shard in shards.values():
-        if shard.target in sources:
+        if shard.target in listing.sources:
             raise FensterError("would overwrite an input file", path=shard.target, fix="choose another output folder")
-    found.shards.extend(shards.values())
-    return found
+    listing.shards.extend(shards.values())
+    return listing
 
 
 def _names(given: str, files: Sequence[str], *, alone: bool) -> list[str]:
@@ -98,18 +101,20 @@ def _names(given: str, files: Sequence[str], *, alone: bool) -> list[str]:
     return [prefix + file.removeprefix(folder + "/") for file in files]
 
 
-def translate_shards(found: FoundShards, output: str, engine: Engine, part_size: int) -> ShardsSummary:
+def translate_shards(listing: FoundShards, output: str, engine: Engine, part_size: int) -> ShardsSummary:
     output = storage.absolute(output)
-    summary, began = ShardsSummary(failed=dict(found.failed)), time.monotonic()
-    for reason in found.failed.values():
+    summary, began = ShardsSummary(failed=dict(listing.failed)), time.monotonic()
+    for reason in listing.failed.values():
         report(reason)
     with locked(output), Manifest(output) as manifest:
         there = set(storage.matching(output)) if storage.is_folder(output) else set()
-        waiting = [shard for shard in found.shards if not _is_finished(shard, manifest, there)]
-        for shard in found.shards:
-            if shard not in waiting:
+        waiting = []
+        for shard in listing.shards:
+            if _is_finished(shard, manifest, there):
                 summary.unchanged += 1
                 summary.dead_before += manifest.entries[shard.name].dead
+            else:
+                waiting.append(shard)
         for shard in waiting:  # from now on their targets are ours
             manifest.add(shard.name, Entry("", source=shard.source))
         manifest.flush()

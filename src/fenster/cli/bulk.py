@@ -70,19 +70,15 @@ def translate_many(
     output = storage.absolute(output)  # workers elsewhere may have another current folder
     files = [storage.absolute(name) for name in files]
     local = [path.absolute() for path in local]
-    if not storage.is_url(output) and local:
-        find_files(local, Path(output), options)  # what is wrong with the folders
-    found = find_shards(files, output, options, made_with)
-    others, sources = set(found.others), {shard.source for shard in found.shards}
-    tasks = []
-    if not storage.is_url(output) and local:
-        listed = find_files(local, Path(output), options)
-        tasks = [task for task in listed if storage.absolute(str(task.file)) not in sources]
-        others -= {storage.absolute(str(task.file)) for task in tasks}
+    # First, since it says what is wrong with the folders.
+    listed = [] if storage.is_url(output) else find_files(local, Path(output), options)
+    listing = find_shards(files, output, options, made_with)
+    tasks = [task for task in listed if storage.absolute(str(task.file)) not in listing.sources]
+    others = set(listing.others) - {storage.absolute(str(task.file)) for task in tasks}
     if others:
         some = ", ".join(sorted(others)[:10]) + (" …" if len(others) > 10 else "")
         report(f"{len(others):,} file(s) left out, which hold no documents that are read there: {some}")
-    if not found.shards and not tasks and not found.failed:
+    if not listing.shards and not tasks and not listing.failed:
         raise InputError(
             "nothing to translate there", path=files[0], expected=".parquet or .jsonl files of documents"
         )
@@ -93,8 +89,8 @@ def translate_many(
         folder = translate_files(tasks, Path(output), engine, made_with)
         to_check = _report_files(folder, output, time.monotonic() - began)
         failed += map(str, folder.failed)
-    if found.shards or found.failed:
-        summary = translate_shards(found, output, engine, where.part_size)
+    if listing.shards or listing.failed:
+        summary = translate_shards(listing, output, engine, where.part_size)
         to_check = _report_shards(summary, output) or to_check
         failed += summary.failed
     if failed:

@@ -20,7 +20,7 @@ from torch import Tensor
 from fenster.config import Config
 from fenster.errors import InputError
 from fenster.io.files import atomic_folder
-from fenster.io.hashing import file_sha256
+from fenster.io.hashing import digest, file_sha256
 from fenster.model.model_folder import write_tensors
 from fenster.train.update import Engine
 from fenster.train.warm_start import WarmStart
@@ -69,6 +69,8 @@ class State(Config):
     """The model that the run started from, if it had a warm start."""
     sha256: dict[str, str] = Field(default_factory=dict)
     """Of each file of tensors, checked before the run resumes."""
+    digest: str = ""
+    """Of all the rest here; checkpoints of 0.2 and earlier have none."""
 
     @property
     def warm_started_from(self) -> Path | None:
@@ -95,7 +97,8 @@ def _write(folder: Path, state: State, engine: Engine, meter: Tensor) -> None:
             write_tensors(temporary / "ema.safetensors", engine.ema)
         hashes = {path.name: file_sha256(path) for path in sorted(temporary.iterdir())}
         state = state.model_copy(update={"sha256": hashes})
-        text = json.dumps(state.model_dump(mode="json"), indent=1, ensure_ascii=False)
+        body = state.model_dump(mode="json", exclude={"digest"})
+        text = json.dumps({**body, "digest": digest(body)}, indent=1, ensure_ascii=False)
         (temporary / _STATE).write_text(text + "\n", encoding="utf-8")
 
 
@@ -149,6 +152,8 @@ def read_state(folder: Path) -> State:
                 fix="resume with the version of fenster that wrote it, or train into a new folder",
             )
         state = State.model_validate(body)
+        if state.digest and state.digest != digest({key: body[key] for key in body if key != "digest"}):
+            raise ValueError(f"{_STATE}: checksum mismatch")
         for name, expected in state.sha256.items():
             if file_sha256(folder / name) != expected:
                 raise ValueError(f"{name}: checksum mismatch")
