@@ -2,7 +2,7 @@
 `--version`, of a mistake in an option, and of `import torch` alone.
 
     python experiments/startup.py -o results/bench/start-cpu.json
-    git worktree add /tmp/before f6ec055 && python experiments/startup.py --before /tmp/before/src
+    git worktree add ../before f6ec055 && python experiments/startup.py --before ../before/src
 
 With `--before`, the `src` folder of an earlier version, both are measured in turn.
 """
