@@ -31,7 +31,6 @@ from fenster.data.examples import ExampleIndex
 from fenster.data.sampler import BatchConfig, Sampler
 
 _SHARDS = 1000
-_HOUR = 3600.0
 
 
 def index(size: int) -> dict[str, Any]:
