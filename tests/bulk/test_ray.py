@@ -6,17 +6,17 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import psutil
 import pytest
 
 from fenster.bulk.engines.here import Here
 from fenster.bulk.engines.ray import ModelFiles, RayCluster
-from fenster.bulk.job import ShardsSummary, find_shards, translate_shards
+from fenster.bulk.find import find_shards
+from fenster.bulk.job import ShardsSummary, translate_shards
 from fenster.bulk.manifest import WORK
 from fenster.bulk.task import Died
 from fenster.cli import main
@@ -28,6 +28,7 @@ from fenster.errors import FensterError
 from tests.helpers.models import make_loaded, write_model
 from tests.helpers.ray_tasks import Deadly
 from tests.helpers.shards import contents, documents, write_jsonl, write_parquet
+from tests.helpers.waiting import wait_until
 
 pytest.importorskip("ray")
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray")]
@@ -81,15 +82,15 @@ def model_actors() -> list[psutil.Process]:
     return [one for one in psutil.process_iter(["cmdline"]) if "MapWorker" in " ".join(one.info["cmdline"] or ())]
 
 
-def wait_for(condition: Any, seconds: float = 90) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "took too long"
-        time.sleep(0.05)
-
-
 def parts(output: Path) -> int:
     return len(list((output / WORK / "parts").glob("*/*.jsonl")))
+
+
+def begun(command: list[str], output: Path, log: IO[str]) -> subprocess.Popen[bytes]:
+    """A driver that has finished two parts, and is not done."""
+    process = subprocess.Popen(command, stdout=log, stderr=log)
+    wait_until(lambda: parts(output) >= 2, process)
+    return process
 
 
 def command(model: Path, corpus: Path, output: Path, cluster: Any) -> list[str]:
@@ -126,14 +127,12 @@ def test_killed_workers_and_nodes_lose_nothing(
     """A worker is killed, then a node, while the driver goes on; another node joins."""
     output, log = tmp_path / "out", tmp_path / "log"
     with log.open("w") as stream:
-        process = subprocess.Popen(command(model, corpus, output, cluster), stdout=stream, stderr=stream)
-        wait_for(lambda: parts(output) >= 2 or process.poll() is not None)
+        process = begun(command(model, corpus, output, cluster), output, stream)
         victims = model_actors()
-        assert victims and process.poll() is None, log.read_text()
+        assert victims, log.read_text()
         victims[0].kill()
         before = parts(output)
-        wait_for(lambda: parts(output) >= before + 2 or process.poll() is not None)
-        assert process.poll() is None, "finished before a node could be killed"
+        wait_until(lambda: parts(output) >= before + 2, process)
         cluster.remove_node(cluster.worker_nodes.copy().pop(), allow_graceful=False)
         cluster.add_node(num_cpus=1, object_store_memory=80 << 20)
         assert process.wait(180) == 0, log.read_text()
@@ -146,9 +145,7 @@ def test_a_killed_driver_resumes(
 ) -> None:
     output, log = tmp_path / "out", tmp_path / "log"
     with log.open("w") as stream:
-        process = subprocess.Popen(command(model, corpus, output, cluster), stdout=stream, stderr=stream)
-        wait_for(lambda: parts(output) >= 2 or process.poll() is not None)
-        assert process.poll() is None, log.read_text()
+        process = begun(command(model, corpus, output, cluster), output, stream)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
     done = subprocess.run(command(model, corpus, output, cluster), capture_output=True, text=True, timeout=180)

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from fenster.bulk.engines.here import Here
-from fenster.bulk.job import ShardsSummary, find_shards, translate_shards
+from fenster.bulk.find import find_shards
+from fenster.bulk.job import ShardsSummary, translate_shards
 from fenster.bulk.manifest import WORK, Entry, Manifest
 from fenster.bulk.part import Part
 from fenster.bulk.shards import SHARD_FORMATS, shard_format

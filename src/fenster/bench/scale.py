@@ -13,7 +13,8 @@ from typing import Any
 from fenster.bench.serve import documents
 from fenster.bulk.engines.processes import Processes
 from fenster.bulk.engines.ray import RayCluster
-from fenster.bulk.job import find_shards, translate_shards
+from fenster.bulk.find import find_shards
+from fenster.bulk.job import translate_shards
 from fenster.bulk.part import PartOutcome
 from fenster.bulk.task import Engine, Task
 from fenster.decode.config import DecodeConfig

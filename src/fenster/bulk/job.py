@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Container, Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, field
 
+from fenster.bulk.find import FoundShards
 from fenster.bulk.manifest import WORK, Entry, Manifest, locked
-from fenster.bulk.part import Figures, Part, PartOutcome, Shard, assembled
-from fenster.bulk.shards import shard_format
-from fenster.bulk.shards.base import ALL, TEXT, Extent
-from fenster.bulk.task import Died, Engine
-from fenster.decode.files.base import FileOptions
-from fenster.decode.resume import stamp
-from fenster.errors import ConfigError, FensterError, InputError
+from fenster.bulk.part import Part, PartOutcome
+from fenster.bulk.shard import Figures, Shard, assembled
+from fenster.bulk.shards.base import ALL, Extent
+from fenster.bulk.task import Died, Engine, why
+from fenster.errors import FensterError
 from fenster.io import storage
 from fenster.io.progress import bar, report
 
@@ -40,65 +37,6 @@ class ShardsSummary:
     """Files of documents that could not be translated."""
     failed: dict[str, str] = field(default_factory=dict)
     """Shards that could not be read or written, and why."""
-
-
-@dataclass(frozen=True)
-class FoundShards:
-    shards: list[Shard]
-    failed: dict[str, str]
-    """Files that cannot be read, by their names, and why."""
-    sources: set[str]
-    """All of these."""
-    others: list[str]
-    """Files that are no shards."""
-
-
-def find_shards(
-    inputs: Sequence[str], output: str, options: FileOptions, made_with: tuple[Path, dict[str, Any]]
-) -> FoundShards:
-    """The shards among some files, patterns and folders, and where their translations go. Those of a single folder
-    keep their places; of several inputs each file or folder keeps its name. `made_with` is the model and all
-    settings."""
-    column, output = options.columns[0] if options.columns else TEXT, storage.absolute(output)
-    shards: dict[str, Shard] = {}
-    listing = FoundShards([], {}, set(), [])
-    for given in inputs:
-        files = storage.matching(given)
-        if not files:
-            raise InputError("no such file", path=given, fix="check the name")
-        for source, name in zip(files, _names(given, files, alone=len(inputs) == 1), strict=True):
-            if source.startswith(output + "/"):
-                raise FensterError("is inside the output folder", path=source, fix="choose a folder beside it")
-            try:
-                kind = shard_format(source, column)
-                version = "" if kind is None else storage.version_of(source)
-            except (FensterError, OSError) as error:
-                listing.failed[name] = f"{source}: {error}" if isinstance(error, OSError) else str(error)
-                listing.sources.add(source)
-                continue
-            if kind is None:
-                listing.others.append(source)
-                continue
-            if name in shards:
-                raise ConfigError(
-                    f"{shards[name].source} and {source} would both be {name}", fix="translate them into two folders"
-                )
-            mark = stamp([name, version], made_with[0], {**made_with[1], **asdict(options)})
-            shards[name] = Shard(source, output, name, kind, mark, column, options)
-    listing.sources.update(shard.source for shard in shards.values())
-    for shard in shards.values():
-        if shard.target in listing.sources:
-            raise FensterError("would overwrite an input file", path=shard.target, fix="choose another output folder")
-    listing.shards.extend(shards.values())
-    return listing
-
-
-def _names(given: str, files: Sequence[str], *, alone: bool) -> list[str]:
-    if not storage.is_folder(given):
-        return [file.rsplit("/", 1)[-1] for file in files]
-    folder = storage.absolute(given)
-    prefix = "" if alone else folder.rsplit("/", 1)[-1] + "/"
-    return [prefix + file.removeprefix(folder + "/") for file in files]
 
 
 def translate_shards(listing: FoundShards, output: str, engine: Engine, part_size: int) -> ShardsSummary:
@@ -142,8 +80,8 @@ class _Job:
         for shard in shards:
             try:
                 self._parts[shard.name] = _parts(shard, part_size)
-            except (FensterError, OSError) as error:
-                self._fail(shard, f"{shard.source}: {error}" if isinstance(error, OSError) else str(error))
+            except Exception as error:
+                self._fail(shard, why(error, shard.source))
         self._open = {name: len(parts) for name, parts in self._parts.items()}
 
     def run(self) -> None:
@@ -193,14 +131,10 @@ class _Job:
         if self._open[shard.name] or shard.name in summary.failed:
             return
         try:
-            entry = outcome.entry or assembled(
-                shard, sorted(self._parts[shard.name], key=lambda one: one.extent.first)
-            )
-        except FensterError as error:
-            self._fail(shard, str(error))
-            return
-        except Exception as error:  # as in Part.run: the other shards go on
-            self._fail(shard, f"{shard.source}: {type(error).__name__}: {error}")
+            parts = sorted(self._parts[shard.name], key=lambda one: one.extent.first)
+            entry = outcome.entry or assembled(shard, [one.file for one in parts])
+        except Exception as error:
+            self._fail(shard, why(error, shard.source))
             return
         self._manifest.add(shard.name, entry)
         summary.translated.append(shard.name)

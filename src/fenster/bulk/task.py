@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from fenster.decode.translator import Translator
+from fenster.errors import FensterError
 
 TRIES = 3
 """How often a task is tried before it is blamed for the deaths of its workers."""
@@ -36,6 +37,11 @@ class Engine(Protocol):
     """Runs tasks, in any order, and yields each with its outcome as soon as it is ready."""
 
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Any]]: ...
+
+
+def why(error: Exception, name: str) -> str:
+    """Why a task failed, for people: whatever it is, the others go on, and it is reported."""
+    return str(error) if isinstance(error, FensterError) else f"{name}: {type(error).__name__}: {error}"
 
 
 def longest_first(tasks: Sequence[Task]) -> list[Task]:

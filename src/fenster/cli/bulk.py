@@ -51,7 +51,8 @@ def translate_many(
 ) -> bool:
     """Translate files and shards into a folder; True if anything is to be checked."""
     from fenster.bulk.files import find_files, translate_files
-    from fenster.bulk.job import find_shards, translate_shards
+    from fenster.bulk.find import find_shards
+    from fenster.bulk.job import translate_shards
     from fenster.decode.translator import settings_of
     from fenster.io import storage
 

@@ -14,6 +14,10 @@ from fenster.language.quotes import QuotePolicy
 Precision = Literal["tf32", "float32"]
 
 
+FILE_SETTINGS = ("do_not_translate", "memory", "glossary")
+"""Settings that name a file."""
+
+
 class DecodeConfig(Config):
     strategy: str = "auto"
     """sentence: each alone. full-segment (FSD): a block or part of the document in one search. sequential (SD):

@@ -14,7 +14,7 @@ from fenster.data.text import check_texts, normalise
 from fenster.data.tokenizer import SEP_ID, Ids
 from fenster.decode.assemble import Assembler
 from fenster.decode.attention_maps import cross_attention
-from fenster.decode.config import DecodeConfig
+from fenster.decode.config import FILE_SETTINGS, DecodeConfig
 from fenster.decode.document_state import DocumentState
 from fenster.decode.document_style import DocumentStyle
 from fenster.decode.glossary import GivenTerms
@@ -262,7 +262,7 @@ class Translator:
 
 def settings_of(config: DecodeConfig) -> dict[str, Any]:
     """All settings that translations depend on, files by their content."""
-    files = {name: getattr(config, name) for name in ("do_not_translate", "memory", "glossary")}
+    files = {name: getattr(config, name) for name in FILE_SETTINGS}
     hashes = {name: None if path is None else file_sha256(path) for name, path in files.items()}
     return config.model_dump(exclude={"threads"}) | hashes
 

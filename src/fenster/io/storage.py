@@ -110,8 +110,7 @@ def matching(pattern: str) -> list[str]:
         return [_full(files, pattern, path)]
     else:
         fixed = re.split(r"[*?\[]", path, maxsplit=1)[0].rpartition("/")[0]
-        globbed = files.glob(path) if fixed != path else []
-        paths = [file for one in globbed for file in (files.find(one) if files.isdir(one) else [one])]
+        paths = [file for one in files.glob(path) for file in (files.find(one) if files.isdir(one) else [one])]
     base = fixed.rstrip("/") + "/"
     visible = (one for one in paths if not any(part.startswith(".") for part in one.removeprefix(base).split("/")))
     return [_full(files, pattern, one) for one in sorted(visible)]
@@ -212,9 +211,5 @@ def _full(files: Any, given: str, path: str) -> str:
     if not is_url(given):
         return path
     own = str(files._strip_protocol(given))
-    bare = given.rstrip("/")
-    return (
-        bare.removesuffix(own.rstrip("/")) + path
-        if bare.endswith(own.rstrip("/"))
-        else str(files.unstrip_protocol(path))
-    )
+    bare, own = given.rstrip("/"), own.rstrip("/")
+    return bare.removesuffix(own) + path if bare.endswith(own) else str(files.unstrip_protocol(path))

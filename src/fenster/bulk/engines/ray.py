@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from fenster.bulk.task import TRIES, Task, death, longest_first
-from fenster.decode.config import DecodeConfig
+from fenster.decode.config import FILE_SETTINGS, DecodeConfig
 from fenster.decode.translator import Translator
 from fenster.errors import FensterError
 from fenster.io import progress
@@ -28,7 +28,6 @@ from fenster.io.progress import report
 _WAVE = 10_000  # tasks that Ray knows of at a time: its own books grow with them
 _MOST_ACTORS = 4096
 _PATIENCE = 10.0  # seconds for a cluster to answer
-_CONFIG_FILES = ("do_not_translate", "memory", "glossary")
 
 
 class RayCluster:
@@ -186,7 +185,7 @@ class ModelFiles:
     @classmethod
     def read(cls, folder: Path, config: DecodeConfig) -> ModelFiles:
         model = {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
-        paths = {name: getattr(config, name) for name in _CONFIG_FILES}
+        paths = {name: getattr(config, name) for name in FILE_SETTINGS}
         settings = {name: (path.name, path.read_bytes()) for name, path in paths.items() if path is not None}
         hashed = hashlib.sha256()
         for name, content in [*model.items(), *settings.values()]:
