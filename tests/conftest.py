@@ -65,3 +65,14 @@ def toy_config(tmp_path_factory: pytest.TempPathFactory, toy_documents: list[Gen
 @pytest.fixture(scope="session")
 def toy(toy_config: PrepareConfig) -> PreparedData:
     return prepare(toy_config).prepared
+
+
+@pytest.fixture(scope="session")
+def sharded(toy_config: PrepareConfig, tmp_path_factory: pytest.TempPathFactory) -> PreparedData:
+    """The toy data in many shards."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fenster.data.prepare.split.SHARD_TOKENS", 2000)
+        patch.setattr("fenster.data.prepare.encode.CHUNK", 50)
+        made = prepare(toy_config.model_copy(update={"output": tmp_path_factory.mktemp("sharded") / "data"}))
+    assert len(made.prepared.split("train").shards) >= 5
+    return made.prepared

@@ -82,7 +82,7 @@ def test_resuming_gives_what_would_have_come(sampler: Sampler, stop: int) -> Non
 
 def test_waste_is_what_padding_would_cost() -> None:
     index = ExampleIndex.build(make_split([[(3, 3), (1, 1)]]), SentenceContext())  # lengths 4 and 2 with <eos>
-    waste = Sampler(index, BatchConfig(tokens=8), shuffle=False).plan(0).waste(index, 8)
+    waste = Sampler(index, BatchConfig(tokens=8), shuffle=False).plan(0).waste(8)
     assert waste.padded == pytest.approx(1 - 12 / 16)
     assert waste.packed == pytest.approx(1 - 6 / 8)
 
@@ -102,7 +102,7 @@ def test_padding_waste_on_real_text(shared_data: Path, tmp_path: Path) -> None:
     split = prepare(check(settings, PrepareConfig)).prepared.split("train")
     for context, tokens, most in ((SentenceContext(), 2000, 0.10), (DocumentContext(), 8000, 0.20)):
         index = ExampleIndex.build(split, context)
-        assert Sampler(index, BatchConfig(tokens=tokens)).plan(0).waste(index, tokens).padded < most
+        assert Sampler(index, BatchConfig(tokens=tokens)).plan(0).waste(tokens).padded < most
 
 
 def test_no_example_no_sampler() -> None:

@@ -98,6 +98,20 @@ def test_the_same_call_again_does_nothing_and_a_higher_limit_goes_on(
     assert all(torch.equal(a[name], b[name]) for name in a)
 
 
+@pytest.mark.slow
+def test_a_run_in_portions_of_shards_resumes_where_it_was(
+    sharded: PreparedData, settings: dict[str, Any], tmp_path: Path
+) -> None:
+    batch = {**settings["batch"], "tokens": 700, "shards": 2}
+    for name, stops in (("straight", [14]), ("resumed", [3, 8, 14])):
+        for stop in stops:
+            run = {**settings, "data": sharded.folder, "output": tmp_path / name, "batch": batch}
+            outcome = train(make(run, stop={"updates": stop, "patience": None}))
+        assert outcome.progress.portion or outcome.progress.epoch, "more than one portion was seen"
+    one, other = weights(tmp_path / "straight"), weights(tmp_path / "resumed")
+    assert all(torch.equal(one[key], other[key]) for key in one)
+
+
 RUNNER = """
 import json, sys, torch
 torch.set_num_threads(1)

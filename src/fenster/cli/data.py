@@ -155,7 +155,7 @@ def show(
         raise InputError(f"no example {example}", path=folder, expected=f"0 to {len(index) - 1}")
     sampler = Sampler(index, check({"tokens": tokens, "seed": seed}, BatchConfig))
     plan = sampler.plan(0)
-    waste = plan.waste(index, tokens)
+    waste = plan.waste(tokens)
     shown = index.example(example)
     console = wide_console()
     console.print(

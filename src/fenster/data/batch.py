@@ -89,7 +89,7 @@ def _gather(index: ExampleIndex, numbers: Longs, name: Literal["source", "target
     begin, length = np.zeros(len(example), np.int64), np.ones(len(example), np.int64)  # [U] tokens, no end symbol
     for number in np.unique(shard):
         mine = (shard[example] == number) & ~is_bod
-        starts = getattr(index.split.shards[number], name).starts
+        starts = getattr(index.shards[number], name).starts
         begin[mine] = starts[sentence[mine]]
         length[mine] = starts[sentence[mine] + 1] - begin[mine]
 
@@ -102,7 +102,7 @@ def _gather(index: ExampleIndex, numbers: Longs, name: Literal["source", "target
     for number in np.unique(shard):
         mine = (shard[example] == number) & ~is_bod
         inside = _within(length[mine])
-        taken = getattr(index.split.shards[number], name).ids[np.repeat(begin[mine], length[mine]) + inside]
+        taken = getattr(index.shards[number], name).ids[np.repeat(begin[mine], length[mine]) + inside]
         ids[np.repeat(starts_out[mine], length[mine]) + inside] = taken
 
     # Each example's sentence starts, then its length: one more entry than it has sentences.

@@ -7,8 +7,10 @@ Ids carry no control symbols; `examples` adds them.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -91,13 +93,32 @@ class Shard:
         return cls(source, target, documents, names, corpora, groups)
 
 
+class StoredShards(Sequence[Shard]):
+    """Shards on disk, opened when they are asked for and not kept: a corpus may have thousands."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self._folders = folders
+
+    def __len__(self) -> int:
+        return len(self._folders)
+
+    @overload
+    def __getitem__(self, number: int) -> Shard: ...
+    @overload
+    def __getitem__(self, number: slice) -> StoredShards: ...
+    def __getitem__(self, number: int | slice) -> Shard | StoredShards:
+        if isinstance(number, slice):
+            return StoredShards(self._folders[number])
+        return Shard.load(self._folders[number])
+
+
 @dataclass(frozen=True)
 class Split:
     """All shards of one split."""
 
     name: str
     record: SplitRecord
-    shards: tuple[Shard, ...]
+    shards: Sequence[Shard]
 
 
 class PreparedData:
@@ -118,7 +139,7 @@ class PreparedData:
         if name not in self.manifest.splits:
             raise InputError(f"unknown split {name!r}", path=self.folder, expected=", ".join(self.manifest.splits))
         record = self.manifest.splits[name]
-        return Split(name, record, tuple(Shard.load(self.folder / name / shard.name) for shard in record.shards))
+        return Split(name, record, StoredShards([self.folder / name / shard.name for shard in record.shards]))
 
 
 def _verify(folder: Path, record: ShardRecord) -> None:

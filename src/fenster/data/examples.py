@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fenster.data.context import BaseContext
-from fenster.data.dataset import Side, Split
+from fenster.data.dataset import Shard, Side, Split
 from fenster.data.tokenizer import BOD_ID, EOS_ID, SEP_ID, Longs
+from fenster.errors import ConfigError
 
 Ints = npt.NDArray[np.int32]
 
@@ -67,10 +68,10 @@ def concatenate(sentences: Sequence[npt.NDArray[np.integer] | Sequence[int]], *,
 
 @dataclass(frozen=True)
 class ExampleIndex:
-    """Every example of a split by number: where it is and how long it is, separators included."""
+    """The examples of some shards by number: where each is and how long it is, separators included."""
 
-    split: Split
-    shard: npt.NDArray[np.uint16]  # [E]
+    shards: tuple[Shard, ...]
+    shard: npt.NDArray[np.uint16]  # [E] within `shards`
     document: Ints  # [E] within the shard
     first: Ints  # [E] first sentence within the shard
     count: Ints  # [E] sentences, `<bod>` not counted
@@ -81,42 +82,48 @@ class ExampleIndex:
     @cached_property
     def document_number(self) -> Longs:
         """[E] The document of each example, counted over all shards."""
-        before = np.cumsum([0, *(shard.documents for shard in self.split.shards)], dtype=np.int64)
+        before = np.cumsum([0, *(shard.documents for shard in self.shards)], dtype=np.int64)
         numbers: Longs = before[self.shard] + self.document
         return numbers
 
     @cached_property
     def corpora(self) -> Longs:
         """[D] The corpus of each document."""
-        columns = [np.zeros(s.documents, np.int64) if s.corpora is None else s.corpora for s in self.split.shards]
+        columns = [np.zeros(s.documents, np.int64) if s.corpora is None else s.corpora for s in self.shards]
         return np.concatenate([_EMPTY, *columns]).astype(np.int64)
 
     @cached_property
     def groups(self) -> Longs | None:
         """[D] Documents of the same number are versions of one; None if no document has versions."""
-        columns = [shard.groups for shard in self.split.shards if shard.groups is not None]
-        if len(columns) < len(self.split.shards) or not columns:
+        columns = [shard.groups for shard in self.shards if shard.groups is not None]
+        if len(columns) < len(self.shards) or not columns:
             return None
         groups: Longs = np.concatenate(columns)
         return groups if len(np.unique(groups)) < len(groups) else None
 
     @classmethod
-    def build(cls, split: Split, context: BaseContext) -> ExampleIndex:
+    def build(cls, split: Split, context: BaseContext, numbers: Sequence[int] | None = None) -> ExampleIndex:
+        """Over the shards of these numbers; all if left out."""
+        shards = tuple(split.shards[number] for number in (range(len(split.shards)) if numbers is None else numbers))
+        if len(shards) > _MOST_SHARDS:
+            raise ConfigError(
+                f"an index of {len(shards):,} shards", expected=f"at most {_MOST_SHARDS:,}", fix="set batch.shards"
+            )
         columns: list[tuple[Longs, ...]] = []
-        for number, shard in enumerate(split.shards):
+        for number, shard in enumerate(shards):
             spans = context.spans(shard.target.lengths + 1, shard.document_starts)
             count = spans.end - spans.first
             lengths = [
                 side.starts[spans.end] - side.starts[spans.first] + count + 2 * spans.bod
                 for side in (shard.source, shard.target)
             ]
-            shards = np.full_like(count, number)
-            columns.append((shards, spans.document, spans.first, count, spans.bod.astype(np.int64), *lengths))
+            number_of = np.full_like(count, number)
+            columns.append((number_of, spans.document, spans.first, count, spans.bod.astype(np.int64), *lengths))
         joined = [np.concatenate(column) for column in zip(*columns, strict=True)] if columns else [_EMPTY] * 7
-        shards, document, first, count, bod, source, target = joined
+        shard_number, document, first, count, bod, source, target = joined
         return cls(
-            split,
-            shards.astype(np.uint16),
+            shards,
+            shard_number.astype(np.uint16),
             document.astype(np.int32),
             first.astype(np.int32),
             count.astype(np.int32),
@@ -130,7 +137,7 @@ class ExampleIndex:
 
     def example(self, number: int) -> Example:
         """Read one example from the shards."""
-        shard = self.split.shards[self.shard[number]]
+        shard = self.shards[self.shard[number]]
         document, first, count = int(self.document[number]), int(self.first[number]), int(self.count[number])
         bod = bool(self.bod[number])
 
@@ -147,3 +154,4 @@ class ExampleIndex:
 
 
 _EMPTY: Longs = np.zeros(0, dtype=np.int64)
+_MOST_SHARDS = np.iinfo(np.uint16).max

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from fenster.data.batch import Batch
-from fenster.data.sampler import Plan, Sampler
+from fenster.data.sampler import Plan, Plans
 
 PREFETCHED_BATCHES = 8  # prepared in the background while earlier ones are trained on
 
@@ -20,6 +20,7 @@ class DataPosition:
     """Where a run is in its data: the next batch that no process has taken. All that resuming needs."""
 
     epoch: int = 0
+    portion: int = 0
     batch: int = 0
 
 
@@ -38,18 +39,18 @@ class Loader:
     see exactly what one process would: their k-th batches are its batches k * n … k * n + n - 1.
     """
 
-    def __init__(self, sampler: Sampler, *, rank: int = 0, ranks: int = 1, ahead: int = PREFETCHED_BATCHES) -> None:
+    def __init__(self, plans: Plans, *, rank: int = 0, ranks: int = 1, ahead: int = PREFETCHED_BATCHES) -> None:
         if ahead < 1:
             raise ValueError(f"at least one batch must be read ahead, but `ahead` is {ahead}")
         if not 0 <= rank < ranks:
             raise ValueError(f"rank must be in 0..{ranks - 1}, but is {rank} instead")
-        self._sampler, self._rank, self._ranks, self._ahead = sampler, rank, ranks, ahead
+        self._plans, self._rank, self._ranks, self._ahead = plans, rank, ranks, ahead
 
     def epoch(self, epoch: int) -> Iterator[Batch]:
         """This rank's batches of one epoch, for validation; the last ones may be one fewer than other ranks'."""
-        plan = self._sampler.plan(epoch)
+        plan = self._plans.plan(epoch)
         for number in range(self._rank, len(plan), self._ranks):
-            yield Batch.read(self._sampler.index, plan.batch(number))
+            yield Batch.read(plan.index, plan.batch(number))
 
     def stream(self, position: DataPosition = DataPosition()) -> Generator[Step]:  # noqa: B008 - immutable
         """Batches from `position` on, for ever, read ahead by a thread that ends with the iterator."""
@@ -57,26 +58,28 @@ class Loader:
 
     def steps(self, position: DataPosition = DataPosition()) -> Iterator[Step]:  # noqa: B008 - immutable
         """The same without the thread."""
-        plans = self._plans(position)
+        batches = self._batches(position)
         while True:
             mine = None
             for rank in range(self._ranks):
-                plan, at = next(plans)
+                plan, number, position = next(batches)
                 if rank == self._rank:
-                    mine = plan.batch(at.batch)
-                position = (
-                    DataPosition(at.epoch, at.batch + 1) if at.batch + 1 < len(plan) else DataPosition(at.epoch + 1)
-                )
+                    mine = Batch.read(plan.index, plan.batch(number))
             assert mine is not None
-            yield Step(Batch.read(self._sampler.index, mine), position)
+            yield Step(mine, position)
 
-    def _plans(self, position: DataPosition) -> Iterator[tuple[Plan, DataPosition]]:
-        epoch, first = position.epoch, position.batch
+    def _batches(self, position: DataPosition) -> Iterator[tuple[Plan, int, DataPosition]]:
+        """Every batch from `position` on, as plan and number, and the position after it."""
+        epoch, portion, first = position.epoch, position.portion, position.batch
         while True:
-            plan = self._sampler.plan(epoch)
-            for batch in range(first, len(plan)):
-                yield plan, DataPosition(epoch, batch)
-            epoch, first = epoch + 1, 0
+            plan = self._plans.plan(epoch, portion)
+            after = (
+                DataPosition(epoch, portion + 1) if portion + 1 < self._plans.portions else DataPosition(epoch + 1)
+            )
+            for number in range(first, len(plan)):
+                last = number + 1 == len(plan)
+                yield plan, number, after if last else DataPosition(epoch, portion, number + 1)
+            epoch, portion, first = after.epoch, after.portion, 0
 
 
 Item = TypeVar("Item")

@@ -1,13 +1,14 @@
 """Which examples make up which batch: token budgets, length buckets, and an order that can be resumed.
 
-A plan follows from (seed, epoch) alone. It lists *global* batches, which `loader` deals out to processes; a run
-resumes by remembering only (epoch, batch).
+A plan follows from (seed, epoch, portion) alone. It lists *global* batches, which `loader` deals out to processes; a
+run resumes by remembering only (epoch, portion, batch). Data that fits has one portion; see `portions`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from pydantic import Field
@@ -28,6 +29,9 @@ class BatchConfig(Config):
     """Sort by length within runs of this many batches' worth of examples: larger means less padding for
     attention that pads, smaller means more random batches."""
     seed: int = Field(default=1, ge=0)
+    shards: int | None = Field(default=None, ge=1)
+    """Shards of prepared data (of 4M target tokens) that are indexed and shuffled at a time, drawn anew each epoch;
+    all if left out. For corpora whose index does not fit into memory."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +46,9 @@ class Waste:
 
 @dataclass(frozen=True)
 class Plan:
-    """The batches of one epoch: batch b holds examples order[bounds[b] : bounds[b + 1]]."""
+    """The batches of an epoch or a portion of it: batch b holds examples order[bounds[b] : bounds[b + 1]]."""
 
+    index: ExampleIndex
     order: Longs
     bounds: Longs
 
@@ -53,10 +58,10 @@ class Plan:
     def batch(self, number: int) -> Longs:
         return self.order[self.bounds[number] : self.bounds[number + 1]]
 
-    def waste(self, index: ExampleIndex, tokens: int) -> Waste:
+    def waste(self, tokens: int) -> Waste:
         kept = padded = 0
         filled = 0.0
-        for lengths in (index.source_lengths, index.target_lengths):
+        for lengths in (self.index.source_lengths, self.index.target_lengths):
             sums = np.add.reduceat(lengths[self.order].astype(np.int64), self.bounds[:-1])
             longest = np.maximum.reduceat(lengths[self.order].astype(np.int64), self.bounds[:-1])
             kept += int(sums.sum())
@@ -65,8 +70,19 @@ class Plan:
         return Waste(packed=1 - filled, padded=1 - kept / padded)
 
 
+class Plans(Protocol):
+    """What a loader needs: every plan of every epoch."""
+
+    portions: int
+    """Of each epoch."""
+
+    def plan(self, epoch: int, portion: int = 0) -> Plan: ...
+
+
 class Sampler:
-    """Makes the plan of any epoch."""
+    """Makes the plan of any epoch over one index."""
+
+    portions = 1
 
     def __init__(
         self,
@@ -75,11 +91,13 @@ class Sampler:
         *,
         shuffle: bool = True,
         weights: Sequence[float] | None = None,
+        partial: bool = False,
     ) -> None:
-        """`weights` of the corpora are for training; without `shuffle` every example comes once, in order."""
+        """`weights` of the corpora are for training; without `shuffle` every example comes once, in order. `partial`:
+        there is more data, so an epoch may draw nothing of this."""
         if len(index) == 0:
             raise FensterError("no examples to make batches of", fix="check the split and its manifest")
-        self.index, self.config, self.shuffle = index, config, shuffle
+        self.index, self.config, self.shuffle, self._partial = index, config, shuffle, partial
         self.mixture = Mixture(index, weights)
         # What an example takes of the budget; the longer side decides.
         self._cost = np.maximum(index.source_lengths, index.target_lengths).astype(np.int64)
@@ -89,21 +107,22 @@ class Sampler:
         """Examples above the budget; each becomes a batch of its own, none is left out."""
         return int(np.sum(self._cost > self.config.tokens))
 
-    def plan(self, epoch: int) -> Plan:
-        rng = np.random.default_rng([self.config.seed, epoch])
+    def plan(self, epoch: int, portion: int = 0) -> Plan:
+        """`portion` says only which random numbers are used: those of portion 0 are the epoch's own."""
+        rng = np.random.default_rng([self.config.seed, epoch, portion])
         order = self.mixture.draw(rng) if self.shuffle else np.arange(len(self.index))
-        if not len(order):
+        if not len(order) and not self._partial:
             raise FensterError("an epoch draws no example", fix="raise the weights of the corpora (mixture)")
         order = self._bucketed(order)
         bounds = self._cut(order)
         if not self.shuffle:
-            return Plan(order, bounds)
+            return Plan(self.index, order, bounds)
         # Shuffle whole batches, so that lengths do not rise through the epoch.
         moved = rng.permutation(len(bounds) - 1)
         sizes = np.diff(bounds)[moved]
         ends = np.cumsum(sizes)
         inside = np.arange(len(order)) - np.repeat(ends - sizes, sizes)
-        return Plan(order[np.repeat(bounds[:-1][moved], sizes) + inside], np.concatenate([[0], ends]))
+        return Plan(self.index, order[np.repeat(bounds[:-1][moved], sizes) + inside], np.concatenate([[0], ends]))
 
     def _bucketed(self, order: Longs) -> Longs:
         """Sort by length within pools of about `bucket` batches each."""

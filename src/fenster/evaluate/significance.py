@@ -6,6 +6,7 @@ with a single document can only be resampled by its segments; results say which 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -69,7 +70,43 @@ def compare(
     true = measure.score_of(ours.sum(0)) - measure.score_of(theirs.sum(0))
     if len(ours) < 2:
         return Comparison(float(true), np.nan)
-    sampled = _scores(measure, ours, samples, seed) - _scores(measure, theirs, samples, seed)
+    return _two_sided(true, _scores(measure, ours, samples, seed) - _scores(measure, theirs, samples, seed))
+
+
+def compare_seeds(
+    measure: Measurement,
+    ours: Sequence[Statistics],
+    theirs: Sequence[Statistics],
+    samples: int = SAMPLES,
+    seed: int = SEED,
+) -> Comparison:
+    """The mean over the seeds of one system against that of another: a test over seeds and units at once.
+
+    Every sample draws units, the same for all, and seeds of each system by themselves (the multi-bootstrap of Sellam
+    et al. 2022, seeds unpaired). Drawing n seeds with replacement gives (n - 1) / n of the variance between them, so
+    deviations from the mean are stretched to make up for that. A system with one seed counts as if others were equal.
+    """
+    if len({len(rows) for rows in (*ours, *theirs)}) != 1:
+        raise ValueError("results of different units cannot be paired")
+    true = _mean_score(measure, ours) - _mean_score(measure, theirs)
+    if len(ours[0]) < 2:
+        return Comparison(true, np.nan)
+    rng = np.random.default_rng([seed, 1])
+    sampled = np.zeros(samples)
+    for sign, system in ((1, ours), (-1, theirs)):
+        scores = np.stack([_scores(measure, rows, samples, seed) for rows in system])  # [seeds, samples]
+        mean, count = scores.mean(0), len(system)
+        drawn = rng.multinomial(count, np.full(count, 1 / count), size=samples).T / count  # [seeds, samples]
+        stretched = (drawn * (scores - mean)).sum(0) * np.sqrt(count / max(1, count - 1))
+        sampled += sign * (mean + stretched)
+    return _two_sided(true, sampled)
+
+
+def _mean_score(measure: Measurement, system: Sequence[Statistics]) -> float:
+    return float(np.mean([measure.score_of(rows.sum(0)) for rows in system]))
+
+
+def _two_sided(true: float, sampled: npt.NDArray[np.float64]) -> Comparison:
     sampled = sampled[~np.isnan(sampled)]
     if np.isnan(true) or not len(sampled):
         return Comparison(true, np.nan)

@@ -48,6 +48,8 @@ class System(Config):
     precision: str | None = None
     """Of matrix products on a GPU."""
     int8: bool | None = None
+    seed: int | None = None
+    """Of training."""
     training: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="before")
@@ -84,6 +86,7 @@ class System(Config):
             beam=config and config.beam,
             precision=config.precision if config is not None and model.device.type == "cuda" else None,
             int8=None if config is None else model.projection is not None,
+            seed=description.training.get("config", {}).get("seed"),
             training={key: description.training[key] for key in _TRAINING if key in description.training},
         )
 

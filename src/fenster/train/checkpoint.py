@@ -18,6 +18,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from fenster.config import Config
+from fenster.data.loader import DataPosition
 from fenster.errors import InputError
 from fenster.io.files import atomic_folder
 from fenster.io.hashing import digest, file_sha256
@@ -38,8 +39,9 @@ class Progress(Config):
 
     update: int = 0
     epoch: int = 0
+    portion: int = 0
     batch: int = 0
-    """(epoch, batch): the next batch of the data that no process has taken."""
+    """(epoch, portion, batch): the next batch of the data that no process has taken."""
     tokens: int = 0
     """Target tokens trained on."""
     seconds: float = 0.0
@@ -55,6 +57,10 @@ class Progress(Config):
     """Validations since then."""
     finished: str | None = None
     """Why the run ended; None while it may continue."""
+
+    @property
+    def position(self) -> DataPosition:
+        return DataPosition(self.epoch, self.portion, self.batch)
 
 
 class State(Config):

@@ -53,13 +53,13 @@ def limit(stop: StopConfig, progress: Progress) -> str | None:
     return None
 
 
-def progress_share(stop: StopConfig, progress: Progress, batches: int) -> float:
-    """The share of the run that is done, by the limit that is nearest; epochs have `batches` batches."""
+def progress_share(stop: StopConfig, progress: Progress, epochs: float) -> float:
+    """The share of the run that is done, by the limit that is nearest, after so many epochs."""
     shares = [0.0]
     if stop.updates is not None:
         shares.append(progress.update / stop.updates)
     if stop.epochs is not None:
-        shares.append((progress.epoch + progress.batch / batches) / stop.epochs)
+        shares.append(epochs / stop.epochs)
     if stop.minutes is not None:
         shares.append(progress.seconds / (60 * stop.minutes))
     return max(shares)

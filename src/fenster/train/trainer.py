@@ -16,10 +16,9 @@ from pathlib import Path
 import torch
 
 from fenster.data.dataset import PreparedData
-from fenster.data.examples import ExampleIndex
 from fenster.data.loader import PREFETCHED_BATCHES, DataPosition, Loader, Step, prefetch
 from fenster.data.mixture import mixture_weights
-from fenster.data.sampler import Sampler
+from fenster.data.portions import Portions
 from fenster.errors import ConfigError, InputError
 from fenster.model.ops.device import out_of_memory
 from fenster.model.transformer import Transformer
@@ -93,8 +92,7 @@ class Run:
         model.train()
         self.engine = Engine(model, config, world, n_symbols=self.data.tokenizer.n_symbols)
         weights = mixture_weights(manifest.corpora, config.mixture)
-        index = ExampleIndex.build(self.data.split("train"), config.context)
-        self.sampler = Sampler(index, config.batch, weights=weights)
+        self.portions = Portions(self.data.split("train"), config.context, config.batch, weights=weights)
         self.validator = Validator(self.data.split(config.valid.split), config.context, config.valid.tokens, world)
         self.selection = ModelSelection(
             config,
@@ -109,7 +107,6 @@ class Run:
             checkpoint.restore(resume.folder, self.engine)
             self.progress = resume.state.progress
         self._damaged = () if resume is None else resume.damaged
-        self._batches = len(self.sampler.plan(0))
         self._began = self._last = self._saved = time.monotonic()
         self._before = self.progress.seconds
 
@@ -173,19 +170,14 @@ class Run:
     def _introduce(self) -> None:
         manifest, progress, model = self.data.manifest, self.progress, self.engine.model
         size = sum(p.numel() for p in model.parameters())
-        index, device = self.sampler.index, self.world.device
+        device = self.world.device
         name = (
             torch.cuda.get_device_name(device) if device.type == "cuda" else f"{torch.get_num_threads()} CPU threads"
         )
         self.logger.say(
             f"{self.config.system}: {size / 1e6:.1f}M parameters on {name} x {self.world.ranks}, "
-            f"{len(index):,} examples, {manifest.splits['train'].target_tokens:,} target tokens, "
-            f"{self._batches:,} batches of up to {self.config.batch.tokens:,} tokens per epoch"
+            f"{manifest.splits['train'].target_tokens:,} target tokens, {self.portions.describe()}"
         )
-        if self.sampler.oversize:
-            self.logger.say(
-                f"{self.sampler.oversize:,} examples are longer than batch.tokens: each is a batch of its own"
-            )
         if self._warm_start_text:
             self.logger.say(self._warm_start_text)
         text = f"from update {progress.update:,}" if progress.update else "from scratch"
@@ -231,10 +223,10 @@ class Run:
 
     def _feed(self) -> Iterator[tuple[Inputs, DataPosition]]:
         """Runs in the background: batches as tensors, in pinned memory if a GPU will read them."""
-        loader = Loader(self.sampler, rank=self.world.rank, ranks=self.world.ranks)
+        loader = Loader(self.portions, rank=self.world.rank, ranks=self.world.ranks)
         pin = self.world.device.type == "cuda"
         step: Step
-        for step in loader.steps(DataPosition(self.progress.epoch, self.progress.batch)):
+        for step in loader.steps(self.progress.position):
             inputs = Inputs.of(step.batch, self.engine.pad_multiple)
             yield (inputs.map(torch.Tensor.pin_memory) if pin else inputs), step.after
 
@@ -250,6 +242,7 @@ class Run:
             update={
                 "update": number,
                 "epoch": after.epoch,
+                "portion": after.portion,
                 "batch": after.batch,
                 "tokens": self.progress.tokens + tokens,
                 "seconds": self._before + time.monotonic() - self._began,
@@ -281,7 +274,7 @@ class Run:
         entry = {
             "kind": "train",
             "update": self.progress.update,
-            "epoch": self.progress.epoch + self.progress.batch / self._batches,
+            "epoch": self.portions.epochs(self.progress.position),
             "loss": readings.smoothed / tokens if readings.updates else None,  # all were skipped
             "perplexity": perplexity(readings.nll / tokens) if readings.updates else None,
             "norm": readings.norm / updates,
@@ -292,7 +285,9 @@ class Run:
             "skipped": skipped,
         }
         self._last = now
-        self.logger.write(entry, progress_share(self.config.stop, self.progress, self._batches))
+        self.logger.write(
+            entry, progress_share(self.config.stop, self.progress, self.portions.epochs(self.progress.position))
+        )
         if readings.in_a_row >= self.config.optimizer.bad_updates:
             raise gradient_error(round(readings.in_a_row), self.progress.update)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from fenster.errors import InputError
 from fenster.evaluate.result import Kind, Result, is_result
+from fenster.evaluate.system import System
 from fenster.io.progress import bar
 
 _SETTINGS = ("context", "positions", "alignment", "window", "focus", "beam", "precision", "int8")
@@ -21,6 +22,8 @@ class Placed:
 
     result: Result
     path: Path
+    family: str = ""
+    """The system's name; systems that differ only in their seed have the same."""
 
     def files(self, key: str) -> list[Path]:
         """Those of a kind, if all still exist."""
@@ -76,13 +79,18 @@ def _told_apart(placed: list[Placed]) -> list[Placed]:
         groups.setdefault(_who(one.result), []).append(one)
     made: list[Placed] = []
     for group in groups.values():
-        differ = [key for key in _SETTINGS if len({getattr(one.result.system, key) for one in group}) > 1]
+        differ = [key for key in (*_SETTINGS, "seed") if len({getattr(one.result.system, key) for one in group}) > 1]
         for one in group:
-            system = one.result.system
-            extra = ", ".join(f"{key} {getattr(system, key)}" for key in differ)
-            name = f"{system.name} ({extra})" if extra else system.name
-            made.append(Placed(_renamed(one.result, name), one.path))
+            name, family = (
+                _with_settings(one.result.system, keys) for keys in (differ, [key for key in differ if key != "seed"])
+            )
+            made.append(Placed(_renamed(one.result, name), one.path, family))
     return _by_folder(made)
+
+
+def _with_settings(system: System, keys: Sequence[str]) -> str:
+    extra = ", ".join(f"{key} {getattr(system, key)}" for key in keys)
+    return f"{system.name} ({extra})" if extra else system.name
 
 
 def _tests_told_apart(placed: list[Placed]) -> list[Placed]:
@@ -112,7 +120,7 @@ def _by_folder(placed: list[Placed]) -> list[Placed]:
             if len(group) > 1:
                 inside = one.path.relative_to(shared)
                 name += f" [{inside.parent if len(inside.parts) > 1 else inside.stem}]"
-            made.append(Placed(_renamed(one.result, name), one.path))
+            made.append(Placed(_renamed(one.result, name), one.path, one.family))
     return made
 
 

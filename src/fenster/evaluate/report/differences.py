@@ -17,14 +17,18 @@ def differences(collection: Collection, against: str | None) -> Iterator[Table]:
     groups: dict[tuple[str, str], list[Placed]] = {}
     for placed in collection.results:
         groups.setdefault((placed.result.kind, placed.result.test), []).append(placed)
-    names = dict.fromkeys(label(placed.result) for placed in collection.results)
+    names = dict.fromkeys(
+        name for placed in collection.results for name in (placed.family, label(placed.result)) if name
+    )
     if against is not None and against not in names:
         raise ConfigError(f"--against: no system is called {against!r}", expected=" | ".join(names))
     for group in groups.values():
         results = [placed.result for placed in group]
         base = results[0]
         if against is not None:
-            of_it = [placed.result for placed in main_strategy(group) if label(placed.result) == against]
+            of_it = [
+                placed.result for placed in main_strategy(group) if against in (label(placed.result), placed.family)
+            ]
             if not of_it:
                 continue
             base = of_it[0]
@@ -40,7 +44,7 @@ def _table(base: Result, others: list[Result]) -> Table:
         for name in names:
             ours, theirs = other.score(name), base.score(name)
             paired = ours.against(theirs) if ours and theirs and other.names == base.names else None
-            cells.append(_cell(paired))
+            cells.append(difference_cell(paired))
         rows.append((label(other), other.system.strategy or "–", *cells))
     search = f" ({base.system.strategy})" if any(label(other) == label(base) for other in others) else ""
     title = f"Difference to {label(base)}{search}, {base.test}"
@@ -48,7 +52,7 @@ def _table(base: Result, others: list[Result]) -> Table:
     return Table(title, ("system", "search", *names), tuple(rows), note)
 
 
-def _cell(comparison: Comparison | None) -> str:
+def difference_cell(comparison: Comparison | None) -> str:
     if comparison is None or math.isnan(comparison.difference):
         return "–"
     return f"{comparison.difference:+.1f}" + ("" if math.isnan(comparison.p) else f" (p = {comparison.p:.3f})")

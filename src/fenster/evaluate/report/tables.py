@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from fenster.evaluate.report.collect import Collection, amount, contrastive_sets, item_sets, label, main_strategy
 from fenster.evaluate.report.differences import differences
 from fenster.evaluate.report.paper_tables import paper_tables
+from fenster.evaluate.report.seeds import seed_tables
 from fenster.evaluate.report.table import Table, figure
 
 
@@ -18,6 +19,7 @@ def tables(collection: Collection, against: str | None = None) -> list[Table]:
         *(_contrastive(collection, test) for test in contrastive_sets(collection)),
         *(_items(collection, name) for name in item_sets(collection)),
         *(_counts(collection, test) for test in collection.tests()),
+        *seed_tables(collection, against),
         *differences(collection, against),
     ]
     return [table for table in made if table is not None and table.rows]

@@ -1,0 +1,89 @@
+"""Systems that were trained several times: means over seeds, and tests over seeds and documents at once."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from fenster.evaluate.report.collect import Collection, Placed
+from fenster.evaluate.report.differences import difference_cell
+from fenster.evaluate.report.table import Table
+from fenster.evaluate.result import Result, Score
+from fenster.evaluate.significance import compare_seeds
+
+Family = tuple[str, str]  # name and search
+
+
+def seed_tables(collection: Collection, against: str | None) -> Iterator[Table]:
+    """Two tables for each test set that some system has results of several seeds for."""
+    groups: dict[tuple[str, str, str], dict[Family, list[Result]]] = {}
+    for placed in collection.results:
+        result = placed.result
+        families = groups.setdefault((result.kind, result.test, result.variant), {})
+        families.setdefault(_family(placed), []).append(result)
+    for (_, test, variant), families in groups.items():
+        if max(len(results) for results in families.values()) < 2 or not _metrics(families):
+            continue
+        name = f"{test}, {variant} preceding" if variant else test
+        yield _means(families, name)
+        chosen = next((family for family in families if family[0] == against), None) if against else None
+        if len(families) > 1:
+            yield _differences(families, chosen or next(iter(families)), name)
+
+
+def _family(placed: Placed) -> Family:
+    return placed.family, placed.result.system.strategy or "–"
+
+
+def _metrics(families: dict[Family, list[Result]]) -> list[str]:
+    scores = (score for results in families.values() for result in results for score in result.scores)
+    return list(dict.fromkeys(score.name for score in scores if not score.is_variant))
+
+
+def _scores(results: Sequence[Result], metric: str) -> list[Score]:
+    return [score for result in results if (score := result.score(metric)) and score.score is not None]
+
+
+def _means(families: dict[Family, list[Result]], name: str) -> Table:
+    metrics = _metrics(families)
+    rows = []
+    for (family, search), results in families.items():
+        cells = [
+            _mean([score.score for score in _scores(results, metric) if score.score is not None])
+            for metric in metrics
+        ]
+        rows.append((family, search, str(len(results)), *cells))
+    note = "Mean and standard deviation over seeds."
+    return Table(f"Several seeds, {name}", ("system", "search", "seeds", *metrics), tuple(rows), note)
+
+
+def _mean(values: Sequence[float]) -> str:
+    if not values:
+        return "–"
+    spread = f" ± {statistics.stdev(values):.1f}" if len(values) > 1 else ""
+    return f"{statistics.mean(values):.1f}{spread}"
+
+
+def _differences(families: dict[Family, list[Result]], base: Family, name: str) -> Table:
+    metrics, theirs = _metrics(families), families[base]
+    rows = []
+    for family, ours in families.items():
+        if family != base:
+            rows.append((*family, *(_difference(ours, theirs, metric) for metric in metrics)))
+    unit = theirs[0].unit
+    title = f"Several seeds: difference to {base[0]} ({base[1]}), {name}"
+    note = f"Bootstrap over seeds and {unit} at once; a single seed counts as if others were equal."
+    return Table(title, ("system", "search", *metrics), tuple(rows), note)
+
+
+def _difference(ours: Sequence[Result], theirs: Sequence[Result], metric: str) -> str:
+    both = [_scores(results, metric) for results in (ours, theirs)]
+    scores = [score for of_system in both for score in of_system]
+    same = {(score.formula, score.signature, len(score.rows)) for score in scores}
+    units = {result.names for result in (*ours, *theirs)}
+    if not all(both) or len(same) > 1 or len(units) > 1:
+        return "–"
+    ours_by_seed, theirs_by_seed = ([np.array(score.rows, dtype=float) for score in of_system] for of_system in both)
+    return difference_cell(compare_seeds(scores[0].measurement(), ours_by_seed, theirs_by_seed))
