@@ -21,7 +21,7 @@ LAYERS: list[set[str]] = [
     {"model"},
     {"train", "decode"},
     {"evaluate"},
-    {"adapt", "serve", "bulk"},
+    {"adapt", "serve", "bulk", "reproduce"},
     {"fenster"},  # the public face: load, sentences, Document
     {"cli"},
     {"bench", "__main__"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,8 @@ from fenster.evaluate.metrics.form_f1 import FormCounter, FormF1
 from fenster.evaluate.rules import load_rules
 from fenster.evaluate.system import System
 from fenster.evaluate.tagging import TAGGERS
+from fenster.evaluate.tagging.remembered import RememberedTags
+from fenster.evaluate.tagging.tokens import Tagged
 from fenster.evaluate.test_set import TranslatedTestSet
 
 VECTORS = [
@@ -201,3 +204,22 @@ def test_the_tagger_matters_where_a_form_is_no_pronoun() -> None:
     sentence = ["Wir boten ihm das Du an."]
     assert counter("lists").count("formality", active, sentence)[0, 1] == 1
     assert counter("hanta").count("formality", active, sentence)[0, 1] == 0
+
+
+def test_a_sentence_is_tagged_once() -> None:
+    class Counting:
+        name = "counting"
+
+        def __init__(self) -> None:
+            self.seen: list[str] = []
+
+        def tag(self, sentences: Sequence[str]) -> list[Tagged]:
+            self.seen += sentences
+            return [[(sentence, "X")] for sentence in sentences]
+
+    tagger = Counting()
+    remembered = RememberedTags(tagger)
+    assert remembered.name == "counting"
+    assert remembered.tag(["a", "b", "a"]) == [[("a", "X")], [("b", "X")], [("a", "X")]]
+    assert remembered.tag(["c", "b"]) == [[("c", "X")], [("b", "X")]]
+    assert tagger.seen == ["a", "b", "c"]

@@ -5,19 +5,25 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
+from fenster.data.corpora import read_corpus
 from fenster.data.corpora.synthetic import generate
 from fenster.document import Document, ParallelDocument
 from fenster.evaluate.metrics.base import Measurement
+from fenster.evaluate.metrics.sacrebleu_adapter import CompiledTER
 from fenster.evaluate.metrics.surface import Surface
 from fenster.evaluate.significance import bootstrap_counts, compare, interval
 from fenster.evaluate.test_set import TranslatedTestSet
+from fenster.io.native_library import library
 
 
 def noisy(share: float, seed: int = 1, documents: int = 30) -> TranslatedTestSet:
@@ -140,3 +146,47 @@ def test_evaluation_never_loads_a_model() -> None:
         "assert not [name for name in sys.modules if name == 'torch' or name.startswith('fenster.model')]"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+WORDS = st.lists(st.sampled_from("abcdefg"), max_size=40).map(" ".join)
+
+
+@pytest.mark.skipif(library() is None, reason="not compiled: no C++ compiler")
+@given(WORDS, st.lists(WORDS, min_size=1, max_size=3))
+def test_compiled_ter_is_sacrebleus(hypothesis: str, references: list[str]) -> None:
+    streams = [[reference] for reference in references]
+    ours, theirs = (made._extract_corpus_statistics([hypothesis], streams) for made in (CompiledTER(), TER()))
+    assert ours == theirs
+
+
+@pytest.mark.skipif(library() is None, reason="not compiled: no C++ compiler")
+@pytest.mark.parametrize(
+    ("words", "others", "kinds"), [(3, 150, 4), (150, 3, 4), (90, 90, 2), (120, 130, 40), (0, 5, 3)]
+)
+def test_compiled_ter_is_sacrebleus_for_odd_lengths(words: int, others: int, kinds: int) -> None:
+    """Beams that must be wider, more shifts than are tried, an empty side."""
+    draw = random.Random(words)
+    texts = [" ".join(str(draw.randrange(kinds)) for _ in range(count)) for count in (words, others)]
+    ours, theirs = (made._extract_corpus_statistics([texts[0]], [[texts[1]]]) for made in (CompiledTER(), TER()))
+    assert ours == theirs
+
+
+def test_without_a_compiler_sacrebleu_computes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fenster.evaluate.metrics.sacrebleu_adapter.library", lambda: None)
+    assert (
+        CompiledTER().corpus_score(["b a c"], [["a b c"]]).score == TER().corpus_score(["b a c"], [["a b c"]]).score
+    )
+
+
+@pytest.mark.skipif(library() is None, reason="not compiled: no C++ compiler")
+def test_compiled_ter_is_sacrebleus_on_real_text(shared_data: Path) -> None:
+    documents = list(read_corpus([shared_data / "novels" / "en-de.dev.tsv.xz"]))[:2]
+    references = [text for document in documents for text in document.target.texts]
+    draw = random.Random(1)
+    outputs = []
+    for text in references:  # words moved, left out and changed, as translations do
+        words = [word if draw.random() < 0.8 else "und" for word in text.split() if draw.random() < 0.9]
+        cut = draw.randrange(len(words) + 1)
+        outputs.append(" ".join(words[cut:] + words[:cut] if draw.random() < 0.5 else words))
+    ours, theirs = (made._extract_corpus_statistics(outputs, [references]) for made in (CompiledTER(), TER()))
+    assert ours == theirs

@@ -8,6 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fenster.io.native_library import library
 from fenster.model.attention.backends import BACKENDS, choose
 from fenster.model.attention.backends.decode_step import decode_attention_cpu, decode_attention_torch
 from fenster.model.attention.backends.reference import reference_attention
@@ -20,7 +21,7 @@ from fenster.model.ops.threads import _quota, free_cores, native_threads
 from tests.helpers.attention import window_masks
 from tests.helpers.cache_views import VIEWS, some_view
 
-pytestmark = pytest.mark.skipif(native.library() is None, reason="not compiled: no C++ compiler")
+pytestmark = pytest.mark.skipif(library() is None, reason="not compiled: no C++ compiler")
 close = partial(torch.testing.assert_close, rtol=1e-5, atol=1e-5)
 
 

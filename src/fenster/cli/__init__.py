@@ -75,6 +75,10 @@ COMMANDS = {
         "fenster.cli.report:report",
         "One page about many systems: the paper's tables with our figures, significance, plots and examples.",
     ),
+    "reproduce": (
+        "fenster.cli.reproduce:reproduce",
+        "Prepare data, train systems, evaluate them and render one table of the paper.",
+    ),
     "bench": ("fenster.bench.commands:app", "Measure speed and memory here, side by side in one run."),
 }
 """Where each command is, and the first sentence of its help: `fenster --help` imports none of them."""

@@ -12,6 +12,7 @@ from fenster.evaluate.rules import load_rules
 from fenster.evaluate.significance import SAMPLES
 from fenster.evaluate.system import System
 from fenster.evaluate.tagging import TAGGERS
+from fenster.evaluate.tagging.remembered import RememberedTags
 from fenster.evaluate.test_set import TranslatedTestSet
 
 
@@ -28,7 +29,7 @@ class EvaluationOptions:
         if self.rules is None:
             return None
         rules = load_rules(self.rules)
-        source, target = (TAGGERS[self.tagger](language) for language in (rules.source, rules.target))
+        source, target = (RememberedTags(TAGGERS[self.tagger](language)) for language in (rules.source, rules.target))
         return FormCounter(rules, source, target, self.lowercase, Path(self.rules).stem)
 
 

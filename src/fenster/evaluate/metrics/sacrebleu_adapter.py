@@ -7,6 +7,7 @@ sacrebleu's version and a test that names them guard against a change.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +16,35 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
+from fenster.io.native_library import library
+
+
+class CompiledTER(TER):
+    """The same figures from the compiled library, about fifty times as fast; sacrebleu's own code where it is
+    missing."""
+
+    def _compute_segment_statistics(self, hypothesis: str, ref_kwargs: dict[str, Any]) -> list[float]:
+        references: list[list[str]] = ref_kwargs["ref_words"]
+        compiled, words = library(), hypothesis.split()
+        if compiled is None:
+            return list(super()._compute_segment_statistics(hypothesis, ref_kwargs))
+        numbers: dict[str, int] = {}
+        ours = _numbered(words, numbers)
+        edits = []
+        for reference in references:
+            theirs = _numbered(reference, numbers)
+            edits.append(compiled.fenster_ter(ours.ctypes.data, len(ours), theirs.ctypes.data, len(theirs)))
+        if min(edits) < 0:  # sacrebleu says what is wrong
+            return list(super()._compute_segment_statistics(hypothesis, ref_kwargs))
+        return [min(edits), sum(map(len, references)) / len(references)]
+
+
+def _numbered(words: Sequence[str], numbers: dict[str, int]) -> npt.NDArray[np.int32]:
+    return np.array([numbers.setdefault(word, len(numbers)) for word in words], dtype=np.int32)
+
+
 Statistics = npt.NDArray[np.float64]
-_METRICS: dict[str, type[SacrebleuMetric]] = {"bleu": BLEU, "ter": TER, "chrf": CHRF}
+_METRICS: dict[str, type[SacrebleuMetric]] = {"bleu": BLEU, "ter": CompiledTER, "chrf": CHRF}
 _INTEGERS = ("bleu", "chrf")  # whose statistics are counts
 
 

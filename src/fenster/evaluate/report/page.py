@@ -15,7 +15,7 @@ from fenster import __version__
 from fenster.evaluate.report.collect import Collection
 from fenster.evaluate.report.examples import Example, Marked, examples
 from fenster.evaluate.report.plots import plots
-from fenster.evaluate.report.table import Table
+from fenster.evaluate.report.table import Table, markdown, markdown_grid
 from fenster.evaluate.report.tables import tables
 from fenster.io.files import atomic_path, atomic_text
 
@@ -93,8 +93,7 @@ def _signatures(collection: Collection) -> list[str]:
 def _markdown(report: Report, folder: str) -> str:
     parts = [f"# {report.title}", "", f"{report.count} results; fenster {__version__}"]
     for table in report.tables:
-        parts += ["", f"## {table.title}", "", *_grid(table.columns, table.rows)]
-        parts += ["", table.note] if table.note else []
+        parts += ["", *markdown(table)]
     for plot in report.plots:
         parts += ["", f"![{plot.caption}]({folder}/{plot.name}.png)"]
     if report.examples:
@@ -107,16 +106,9 @@ def _markdown(report: Report, folder: str) -> str:
     for example in report.examples:
         rows = [tuple(_stars(cell) for cell in row) for row in example.rows]
         parts += ["", f"{example.test}, document {example.document} from segment {example.first}", ""]
-        parts += _grid(example.columns, rows)
+        parts += markdown_grid(example.columns, rows)
     parts += ["", "## Signatures", "", *(f"- {signature}" for signature in report.signatures), ""]
     return "\n".join(parts)
-
-
-def _grid(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-    return [line(columns), "|" + "---|" * len(columns), *map(line, rows)]
 
 
 def _stars(cell: Marked) -> str:

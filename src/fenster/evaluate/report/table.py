@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from rich.table import Table as ConsoleTable
 
 from fenster.evaluate.result import Score
 
@@ -22,3 +25,24 @@ def figure(score: Score | None, interval: bool = False) -> str:
     if interval and score.low is not None and score.high is not None:
         return f"{score.score:.1f} ({score.low:.1f}–{score.high:.1f})"
     return f"{score.score:.1f}"
+
+
+def markdown(table: Table) -> list[str]:
+    """Its lines, with title and note."""
+    lines = [f"## {table.title}", "", *markdown_grid(table.columns, table.rows)]
+    return [*lines, "", table.note] if table.note else lines
+
+
+def markdown_grid(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    return [line(columns), "|" + "---|" * len(columns), *map(line, rows)]
+
+
+def console_table(table: Table) -> ConsoleTable:
+    """For a terminal."""
+    shown = ConsoleTable(*table.columns, title=table.title, caption=table.note, title_justify="left", box=None)
+    for row in table.rows:
+        shown.add_row(*row)
+    return shown

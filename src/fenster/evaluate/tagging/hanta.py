@@ -35,5 +35,5 @@ class HantaTagger:
     def _sentence(self, tokens: list[str]) -> Tagged:
         if not tokens:
             return []
-        tagged = self._tagger.tag_sent(tokens)
-        return [(token, self._names.get(tag, tag)) for token, (_, _, tag) in zip(tokens, tagged, strict=True)]
+        tags = self._tagger.tag_sent(tokens, taglevel=0)  # without lemmas, which take as long again
+        return [(token, self._names.get(tag, tag)) for token, tag in zip(tokens, tags, strict=True)]

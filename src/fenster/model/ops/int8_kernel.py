@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from fenster.errors import nan_error
-from fenster.model.ops.native import call, library, thread_count
+from fenster.io.native_library import library
+from fenster.model.ops.native import call, thread_count
 
 _NOT_FINITE = 1
 

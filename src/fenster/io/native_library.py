@@ -1,0 +1,40 @@
+"""The compiled library of `fenster/native`, through ctypes: plain functions of pointers and sizes."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+from fenster.io.progress import report
+
+_FOLDER = Path(__file__).parents[1]
+_POINTER, _SIZE, _INT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int
+_TYPES = {"p": _POINTER, "s": _SIZE, "i": _INT}
+_FUNCTIONS = {  # arguments and result, as the C++ files have them
+    "fenster_int8_bytes": ("ss", _SIZE),
+    "fenster_int8_pack": ("psspp", None),
+    "fenster_int8_linear": ("psspppp" + "spiii", _INT),
+    "fenster_window_attention": ("pppppp" + "sssssss" + "pii", None),
+    "fenster_decode_attention": ("pppppp" + "sssssssss" + "pii", None),
+    "fenster_ter": ("psps", _SIZE),
+}
+
+
+@cache
+def library() -> ctypes.CDLL | None:
+    """None if the package was installed where no compiler was."""
+    paths = (_FOLDER / f"_native{suffix}" for suffix in EXTENSION_SUFFIXES)
+    path = next((path for path in paths if path.is_file()), None)
+    if path is None:
+        return None
+    try:
+        loaded = ctypes.CDLL(str(path))
+        for name, (arguments, result) in _FUNCTIONS.items():
+            function = getattr(loaded, name)
+            function.argtypes, function.restype = [_TYPES[one] for one in arguments], result
+    except (OSError, AttributeError) as error:  # another system's, or an older version's
+        report(f"the compiled library cannot be used ({error}); install fenster again. Computing without it")
+        return None
+    return loaded

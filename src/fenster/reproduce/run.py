@@ -1,0 +1,55 @@
+"""Runs the steps of a table one after the other, and renders it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from fenster.errors import FensterError
+from fenster.evaluate.report.collect import collect
+from fenster.evaluate.report.table import Table, markdown
+from fenster.evaluate.report.tables import tables
+from fenster.io.files import atomic_text
+from fenster.reproduce.steps import Step
+
+
+def duration(seconds: float) -> str:
+    """For people: 40 s, 7 min, 3.5 h."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def run(steps: Sequence[Step], say: Callable[[str], None]) -> None:
+    """Each as a process of its own, which resumes where an earlier one was stopped. The first that fails ends it."""
+    for number, step in enumerate(steps, 1):
+        label = f"[{number}/{len(steps)}] {step.command[0]} -> {step.outputs[0]}"
+        if step.done:
+            say(f"{label}: done already")
+            continue
+        left = sum(later.seconds for later in steps[number - 1 :] if not later.done)
+        say(f"{label} (about {duration(step.seconds)}; all that is left about {duration(left)})")
+        ended = subprocess.run([sys.executable, "-m", "fenster", *step.command], check=False)
+        if ended.returncode < 0 or ended.returncode in (130, 143):
+            raise KeyboardInterrupt
+        if ended.returncode:
+            raise FensterError(
+                f"step {number} of {len(steps)} failed: fenster {step.command[0]} (exit code {ended.returncode})",
+                fix="see its message above; the same command resumes",
+            )
+
+
+def rendered(steps: Sequence[Step], titles: Sequence[str]) -> Iterator[Table]:
+    """The table, from the results that the steps left, and those over several seeds."""
+    paths = [path for step in steps if step.kind == "evaluate" for path in step.outputs]
+    collection = collect([path for path in paths if path.exists()])
+    for table in tables(collection):
+        if table.title.startswith((*titles, "Several seeds")):
+            yield table
+
+
+def write(made: Sequence[Table], path: Path) -> None:
+    with atomic_text(path) as out:
+        out.write("\n".join(line for table in made for line in (*markdown(table), "")))
