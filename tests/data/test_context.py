@@ -3,7 +3,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fenster.data.context import AdjacentContext, ContextConfig, DocumentContext, SentenceContext, split_points
+from fenster.data.context import (
+    AdjacentContext,
+    ContextConfig,
+    DocumentContext,
+    SentenceContext,
+    estimated_lengths,
+    split_points,
+)
 from fenster.data.dataset import PreparedData
 from fenster.data.examples import ExampleIndex, concatenate
 from fenster.data.tokenizer import BOD_ID, EOS_ID, SEP_ID
@@ -71,6 +78,28 @@ def test_document_context_whole_and_split() -> None:
 
 def test_split_of_1500_is_two_halves() -> None:
     assert split_points(np.full(60, 25), 1000).tolist() == [0, 30, 60]
+
+
+@pytest.mark.parametrize(
+    ("lengths", "points"),
+    [
+        ([5000, 1, 1, 1, 1], [0, 1, 5]),
+        ([1, 1, 5000, 1, 1], [0, 2, 3, 5]),
+        ([1, 1, 5000], [0, 2, 3]),
+        ([5000, 5000, 1], [0, 1, 2, 3]),
+        ([5000, *[25] * 60], [0, 1, 31, 61]),
+        ([5000], [0, 1]),
+    ],
+)
+def test_a_sentence_above_the_limit_does_not_shred_the_rest(lengths: list[int], points: list[int]) -> None:
+    assert split_points(np.array(lengths), 1000).tolist() == points
+
+
+@given(st.lists(st.integers(0, 60), min_size=1, max_size=80), st.floats(0.5, 1.0))
+def test_estimated_lengths_add_up(sizes: list[int], ratio: float) -> None:
+    """With ratios of at most 1 no estimate is raised to 1."""
+    lengths = estimated_lengths([np.zeros(size, np.uint16) for size in sizes], ratio)
+    assert lengths.min() >= 1 and abs(lengths.sum() - (sum(sizes) + len(sizes)) / ratio) <= 0.5
 
 
 @given(

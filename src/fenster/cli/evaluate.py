@@ -15,7 +15,7 @@ from fenster.data.corpora.stream import stream
 from fenster.decode.config import DecodeConfig
 from fenster.errors import ConfigError
 from fenster.evaluate.evaluation import evaluate as evaluate_test_set
-from fenster.evaluate.overlap import overlap
+from fenster.evaluate.overlap import overlap, seen_segments
 from fenster.evaluate.result import resampling_unit
 from fenster.evaluate.system import System
 from fenster.evaluate.test_set import TranslatedTestSet, read_hypotheses
@@ -65,7 +65,8 @@ def evaluate(
     by_document
         Also the scores of each document.
     training
-        Corpora of the system's training, each in one file: how many pairs of the test set are in them, too.
+        Corpora of the system's training, each in one file: how many pairs of the test set are in them, too, and
+        scores without those.
     """
     if (hypotheses is not None) + (hyp is not None) + (model.model is not None) != 1:
         raise ConfigError("nothing to evaluate", expected="one of: a file of translations, --hyp, --model")
@@ -83,17 +84,18 @@ def evaluate(
         system = System.of(translator.loaded, decoding, translator.strategy.name).renamed(title)
     assert path is not None
     texts = TranslatedTestSet(documents, read_hypotheses(path, documents), with_source)
-    with stderr.status("scoring") if stderr.is_terminal else nullcontext():
-        result = evaluate_test_set(texts, system, name, counting.options)
+    seen = None
     if training:
-        seen = overlap(documents, (one for path in training for one in stream("reading", [path])))
-        extra["overlap"] = seen.record()
+        seen = seen_segments(documents, (one for path in training for one in stream("reading", [path])))
+        extra["overlap"] = overlap(documents, seen).record()
+    with stderr.status("scoring") if stderr.is_terminal else nullcontext():
+        result = evaluate_test_set(texts, system, name, counting.options, seen)
     extra |= {} if test_set.format is None else {"format": test_set.format}
     result = result.model_copy(update={"extra": extra})
     if output is not None:
         save_result(result, output, {"hypotheses": [path], **test_set.files})
     print_result(result)
-    if training:
-        print(seen)
+    if seen is not None:
+        print(overlap(documents, seen))
     if by_document:
         print_documents(result)

@@ -28,9 +28,12 @@ def print_result(result: Result) -> None:
     units = f"{len(result.names)} documents" if result.unit == "documents" else "segments"
     what = escape(f"{result.system.name} on {result.test}")
     title = f"{what}: {result.segments:,} segments; 95 % intervals over {units}"
-    table = Table("metric", "score", "95 %", "details", title=title, title_justify="left", box=None)
+    unseen = any(score.unseen is not None for score in result.scores)
+    columns = ("metric", "score", "95 %", *(["not in training"] if unseen else []), "details")
+    table = Table(*columns, title=title, title_justify="left", box=None)
     for score in result.scores:
-        table.add_row(score.name, number(score.score), _interval(score), _details(score))
+        more = [number(score.unseen)] if unseen else []
+        table.add_row(score.name, number(score.score), _interval(score), *more, _details(score))
     console.print(table)
     for reason in result.skipped:
         console.print(f"left out: {reason}", markup=False)

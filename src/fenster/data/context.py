@@ -192,9 +192,12 @@ ContextConfig = Annotated[SentenceContext | AdjacentContext | DocumentContext, F
 
 
 def estimated_lengths(source: Sequence[Ids], ratio: float) -> Longs:
-    """Target tokens of each sentence, end symbols included, as the source and the source/target ratio suggest."""
-    lengths = np.array([round((len(sentence) + 1) / ratio) for sentence in source], dtype=np.int64)
-    return np.maximum(lengths, 1)
+    """Target tokens of each sentence, end symbols included, as the source and the source/target ratio suggest. Ends
+    are rounded, not lengths, so that those of many sentences add up to source / ratio."""
+    ends = np.cumsum([0, *(len(sentence) + 1 for sentence in source)]) / ratio
+    rounded: Longs = np.floor(ends + 0.5).astype(np.int64)
+    lengths: Longs = np.maximum(rounded[1:] - rounded[:-1], 1)
+    return lengths
 
 
 def split_points(lengths: npt.NDArray[np.integer], limit: int | None) -> Longs:
@@ -202,19 +205,29 @@ def split_points(lengths: npt.NDArray[np.integer], limit: int | None) -> Longs:
 
     `lengths` are target tokens of each sentence, its end symbol included. The smallest number of parts P is
     taken with which no part exceeds `limit`, cut at the sentence ends nearest to p * T / P. A single sentence
-    above the limit is a part of its own.
+    above the limit is a part of its own; what lies before and after it is split by itself.
     """
+    count = len(lengths)
+    if limit is None or count <= 1:
+        return np.array([0, count], dtype=np.int64)
+    long = np.flatnonzero(np.asarray(lengths) > limit)
+    points = [0]
+    for begin, end in zip([0, *(long + 1).tolist()], [*long.tolist(), count], strict=True):
+        points += (begin + _even_points(np.asarray(lengths[begin:end]), limit)).tolist()
+        points += [end + 1] if end < count else []  # the long sentence itself
+    return np.unique(np.array(points, dtype=np.int64))
+
+
+def _even_points(lengths: npt.NDArray[np.integer], limit: int) -> Longs:
+    """The same for sentences that all fit."""
     ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     total, count = int(ends[-1]), len(lengths)
-    if limit is None or total <= limit or count <= 1:
-        return np.array([0, count], dtype=np.int64)
-    for parts in range(math.ceil(total / limit), count + 1):
+    for parts in range(max(1, math.ceil(total / limit)), count + 1):
         wanted = np.arange(1, parts) * (total / parts)
         after = np.searchsorted(ends, wanted).clip(1, count)
         nearest = np.where(wanted - ends[after - 1] <= ends[after] - wanted, after - 1, after)
         points = np.unique(np.concatenate([[0], nearest, [count]]))
-        sizes = np.diff(ends[points])
-        if np.all((sizes <= limit) | (np.diff(points) == 1)):
+        if np.all(np.diff(ends[points]) <= limit):
             return points
     return np.arange(count + 1, dtype=np.int64)
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from fenster.evaluate.metrics import METRICS, Measurement
 from fenster.evaluate.metrics.form_f1 import FormCounter
 from fenster.evaluate.result import Result, Unit, resampling_unit, with_intervals
@@ -34,9 +37,14 @@ class EvaluationOptions:
 
 
 def evaluate(
-    test_set: TranslatedTestSet, system: System, name: str, options: EvaluationOptions | None = None
+    test_set: TranslatedTestSet,
+    system: System,
+    name: str,
+    options: EvaluationOptions | None = None,
+    seen: npt.NDArray[np.bool_] | None = None,
 ) -> Result:
-    """The result of every metric; those that cannot be measured are listed with the reason."""
+    """The result of every metric; those that cannot be measured are listed with the reason. Where `seen` marks
+    segments that are in the training data, also without them."""
     options = options or EvaluationOptions()
     counter = options.counter() if test_set.with_source else None
     measurements: list[Measurement] = []
@@ -57,6 +65,6 @@ def evaluate(
         unit=unit,
         names=names,
         segments=len(test_set.outputs),
-        scores=with_intervals(measurements, len(test_set.documents), unit, options.samples),
+        scores=with_intervals(measurements, len(test_set.documents), unit, options.samples, seen),
         skipped=tuple(skipped),
     )

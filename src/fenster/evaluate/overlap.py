@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+
+import numpy as np
+import numpy.typing as npt
 
 from fenster.data.text import normalise
 from fenster.document import ParallelDocument
@@ -33,18 +36,22 @@ class Overlap:
         )
 
 
-def overlap(test: Iterable[ParallelDocument], training: Iterable[ParallelDocument]) -> Overlap:
-    """Training data are read as a stream."""
+def seen_segments(test: Sequence[ParallelDocument], training: Iterable[ParallelDocument]) -> npt.NDArray[np.bool_]:
+    """[segments] True for those that the training data has, too. Training data are read as a stream."""
     pairs = [pair for document in test for pair in _pairs(document)]
-    wanted = set(pairs)
+    wanted = {pair for pair in pairs if all(pair)}
     seen = {pair for document in training for pair in _pairs(document) if pair in wanted}
-    long_pairs = [pair for pair in pairs if len(pair[0].split(" ")) >= LONG]
-    return Overlap(
-        len(pairs), sum(pair in seen for pair in pairs), len(long_pairs), sum(pair in seen for pair in long_pairs)
-    )
+    return np.array([pair in seen for pair in pairs], dtype=bool)
+
+
+def overlap(test: Sequence[ParallelDocument], seen: npt.NDArray[np.bool_]) -> Overlap:
+    """How many segments those are, those without text on a side left out."""
+    pairs = [pair for document in test for pair in _pairs(document)]
+    full = np.array([all(pair) for pair in pairs], dtype=bool)
+    long = full & np.array([len(source.split(" ")) >= LONG for source, _ in pairs], dtype=bool)
+    return Overlap(int(full.sum()), int((full & seen).sum()), int(long.sum()), int((long & seen).sum()))
 
 
 def _pairs(document: ParallelDocument) -> Iterable[tuple[str, str]]:
     for source, target in zip(document.source.texts, document.target.texts, strict=True):
-        if source and target:
-            yield normalise(source), normalise(target)
+        yield normalise(source), normalise(target)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import Field, ValidationError
 
 from fenster import __version__
@@ -41,6 +42,8 @@ class Score(Config):
     parameters: dict[str, Any] = Field(default_factory=dict)
     signature: str = ""
     details: dict[str, Any] = Field(default_factory=dict)
+    unseen: float | None = None
+    """The score without segments that are in the training data, where that is known; None for whole documents."""
     rows: tuple[tuple[float, ...], ...] = ()
     """Statistics of each unit that is drawn: a document, or a segment. Intervals and tests need two of them."""
 
@@ -128,10 +131,14 @@ def resampling_unit(documents: int, wanted: Unit = "documents") -> Unit:
 
 
 def with_intervals(
-    measurements: Sequence[Measurement], documents: int, unit: Unit, samples: int = SAMPLES
+    measurements: Sequence[Measurement],
+    documents: int,
+    unit: Unit,
+    samples: int = SAMPLES,
+    seen: npt.NDArray[np.bool_] | None = None,
 ) -> tuple[Score, ...]:
     """Measurements with intervals over documents or segments; `documents` is how many there are. Measurements of
-    whole documents resample those in any case."""
+    whole documents resample those in any case. `seen` marks the segments that the training data has, too."""
     scores = []
     for measure in measurements:
         rows = measure.by_document(documents) if unit == "documents" else measure.statistics
@@ -147,10 +154,17 @@ def with_intervals(
                 parameters=dict(measure.parameters),
                 signature=measure.signature,
                 details=_plain(dict(measure.details)),
+                unseen=_unseen(measure, seen),
                 rows=_tuples(rows),
             )
         )
     return tuple(scores)
+
+
+def _unseen(measure: Measurement, seen: npt.NDArray[np.bool_] | None) -> float | None:
+    if seen is None or len(measure.statistics) != len(seen) or seen.all():
+        return None
+    return _number(measure.score_of(measure.statistics[~seen].sum(0)))
 
 
 def _tuples(rows: Statistics) -> tuple[tuple[float, ...], ...]:

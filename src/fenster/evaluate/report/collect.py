@@ -14,6 +14,7 @@ from fenster.evaluate.system import System
 from fenster.io.progress import bar
 
 _SETTINGS = ("context", "positions", "alignment", "window", "focus", "beam", "precision", "int8")
+_SAME_SYSTEM = ("seed", "precision", "int8")
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Placed:
     result: Result
     path: Path
     family: str = ""
-    """The system's name; systems that differ only in their seed have the same."""
+    """The system's name; the same for systems that differ only in their seed, or in how exactly was computed."""
 
     def files(self, key: str) -> list[Path]:
         """Those of a kind, if all still exist."""
@@ -82,7 +83,8 @@ def _told_apart(placed: list[Placed]) -> list[Placed]:
         differ = [key for key in (*_SETTINGS, "seed") if len({getattr(one.result.system, key) for one in group}) > 1]
         for one in group:
             name, family = (
-                _with_settings(one.result.system, keys) for keys in (differ, [key for key in differ if key != "seed"])
+                _with_settings(one.result.system, keys)
+                for keys in (differ, [key for key in differ if key not in _SAME_SYSTEM])
             )
             made.append(Placed(_renamed(one.result, name), one.path, family))
     return _by_folder(made)

@@ -23,14 +23,13 @@ def seed_tables(collection: Collection, against: str | None) -> Iterator[Table]:
         result = placed.result
         families = groups.setdefault((result.kind, result.test, result.variant), {})
         families.setdefault(_family(placed), []).append(result)
-    for (_, test, variant), families in groups.items():
+    for (_, test, _), families in groups.items():
         if max(len(results) for results in families.values()) < 2 or not _metrics(families):
             continue
-        name = f"{test}, {variant} preceding" if variant else test
-        yield _means(families, name)
+        yield _means(families, test)
         chosen = next((family for family in families if family[0] == against), None) if against else None
         if len(families) > 1:
-            yield _differences(families, chosen or next(iter(families)), name)
+            yield _differences(families, chosen or next(iter(families)), test)
 
 
 def _family(placed: Placed) -> Family:

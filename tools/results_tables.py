@@ -1,0 +1,157 @@
+"""Render the tables of docs/results.md from the files in results/: python -m tools.results_tables [--write]
+
+A table follows an HTML comment that says what is in it; `--write` puts in what the files say, and a test checks that
+the document is up to date:
+
+    <!-- results
+    rows: {Europarl: {t: europarl}, TED: {t: ted}}
+    columns:
+      test set: $row
+      BLEU: "{default/$t.json BLEU interval}"
+      to single sentences: "{default/$t.json BLEU - default/$t.sentence.json}"
+    -->
+
+`$name` stands for a row's variable, `$row` for its label; a row may also be the list of its cells. In braces: a file
+below results/ (or several, as `seed-*`), a metric, and what of it: nothing (the score, over several files the mean and
+deviation), `interval`, `bare` (no deviation), `- FILE` (the difference to another, with its p-value; over several files
+a test over seeds and documents). `segments`, `perplexity` (of validation) and `of NAME` (a line of a contrastive
+result) are metrics, too; of a run's log, `perplexity` only. A cell whose files are missing is empty.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import statistics
+import sys
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import numpy as np
+import yaml
+
+from fenster.evaluate.report.table import markdown_grid
+from fenster.evaluate.result import Result, Score
+from fenster.evaluate.significance import Comparison, compare_seeds
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCUMENT = ROOT / "docs" / "results.md"
+RESULTS = ROOT / "results"
+_TABLE = re.compile(r"(<!-- results\n(.*?)\n-->\n\n)(.*?)(?=\n\n|\Z)", re.DOTALL)
+_CELL = re.compile(r"\{([^{}]+)\}")
+
+
+class NoResultError(Exception):
+    """A file that a cell needs is not there."""
+
+
+@cache
+def _read(path: Path) -> Result:
+    return Result.read(path)
+
+
+def _results(pattern: str) -> list[Result]:
+    paths = sorted(RESULTS.glob(pattern))
+    if not paths:
+        raise NoResultError(pattern)
+    return [_read(path) for path in paths]
+
+
+def _scores(results: Sequence[Result], metric: str) -> list[Score]:
+    scores = [score for result in results if (score := result.score(metric)) is not None]
+    if len(scores) != len(results):
+        raise ValueError(f"a file has no {metric}")
+    return scores
+
+
+def figure(text: str) -> str:
+    """What stands for one pair of braces."""
+    pattern, _, rest = text.partition(" ")
+    if pattern.endswith(".jsonl"):
+        return _best_perplexity(pattern)
+    results = _results(pattern)
+    if rest == "segments":
+        return f"{results[0].segments:,}"
+    if rest == "perplexity":
+        return f"{results[0].system.training['valid_perplexity']:.2f}"
+    if rest.startswith("of "):
+        lines = [line for line in results[0].table if line["name"] == rest.removeprefix("of ")]
+        return f"{100 * lines[0]['right'] / lines[0]['total']:.1f}"
+    metric, _, other = rest.partition(" - ")
+    wanted, _, how = metric.rpartition(" ") if metric.endswith((" interval", " bare")) else (metric, "", "")
+    scores = _scores(results, wanted)
+    if other:
+        compared = _compared(scores, _scores(_results(other), wanted))
+        return f"{compared.difference:+.1f} (p {_p(compared.p)})"
+    values = [score.score for score in scores if score.score is not None]
+    if how == "interval":
+        (score,) = scores
+        return f"{score.score:.1f} ({score.low:.1f}–{score.high:.1f})"
+    spread = f" ± {statistics.stdev(values):.1f}" if len(values) > 1 and how != "bare" else ""
+    return f"{statistics.mean(values):.1f}{spread}"
+
+
+def _best_perplexity(pattern: str) -> str:
+    """Of runs, from their logs."""
+    logs = [path.read_text(encoding="utf-8").splitlines() for path in sorted(RESULTS.glob(pattern))]
+    if not logs:
+        raise NoResultError(pattern)
+    entries = [[json.loads(line) for line in log] for log in logs]
+    best = [min(entry["perplexity"] for entry in log if entry["kind"] == "valid") for log in entries]
+    return f"{statistics.mean(best):.2f}"
+
+
+def _compared(ours: Sequence[Score], theirs: Sequence[Score]) -> Comparison:
+    signatures = {(score.formula, score.signature) for score in (*ours, *theirs)}
+    if len(signatures) > 1:
+        raise ValueError(f"scores of different kinds: {signatures}")
+    if len(ours) == len(theirs) == 1:
+        compared = ours[0].against(theirs[0])
+        assert compared is not None, "different units"
+        return compared
+    rows = [[np.array(score.rows, dtype=float) for score in scores] for scores in (ours, theirs)]
+    return compare_seeds(ours[0].measurement(), rows[0], rows[1])
+
+
+def _p(p: float) -> str:
+    """.016, and .001 for the least that a thousand samples can show."""
+    return "= –" if np.isnan(p) else f"= {p:.3f}".replace("0.", ".") if p < 1 else "= 1"
+
+
+def rendered(spec: str) -> str:
+    """A table as Markdown."""
+    wanted: dict[str, Any] = yaml.safe_load(spec)
+    rows = []
+    for label, given in wanted["rows"].items():
+        cells = ["$row", *given] if isinstance(given, list) else list(wanted["columns"].values())
+        variables = {"row": label} | (given if isinstance(given, dict) else {})
+        rows.append([_cell(Template(str(cell)).substitute(variables)) for cell in cells])
+    return "\n".join(markdown_grid([str(name) for name in wanted["columns"]], rows))
+
+
+def _cell(template: str) -> str:
+    try:
+        return _CELL.sub(lambda match: figure(match[1]), template)
+    except NoResultError:
+        return ""
+
+
+def document(text: str) -> str:
+    """The same with every table made anew."""
+    return _TABLE.sub(lambda match: match[1] + rendered(match[2]), text)
+
+
+def main() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    made = document(text)
+    if "--write" in sys.argv:
+        DOCUMENT.write_text(made, encoding="utf-8")
+    else:
+        print("up to date" if made == text else "differs: run with --write")
+
+
+if __name__ == "__main__":
+    main()
