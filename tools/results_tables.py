@@ -12,10 +12,10 @@ the document is up to date:
     -->
 
 `$name` stands for a row's variable, `$row` for its label; a row may also be the list of its cells. In braces: a file
-below results/ (or several, as `seed-*`), a metric, and what of it: nothing (the score, over several files the mean and
-deviation), `interval`, `bare` (no deviation), `- FILE` (the difference to another, with its p-value; over several files
-a test over seeds and documents). `segments`, `perplexity` (of validation; also of a run's log) and `of NAME` (a line of
-a contrastive result) are metrics, too. A cell whose files are missing is empty.
+below results/ (or several, as `seed-*`), a metric, and what of it: nothing (the score, over several files the mean
+and deviation), `interval`, `bare` (no deviation), `- FILE` (the difference to another, with its p-value; over several
+files a test over seeds and documents). `segments`, `perplexity` (of validation; also of a run's log) and `of NAME` (a
+line of a contrastive result) are metrics, too. A cell whose files are missing is empty.
 """
 
 from __future__ import annotations
