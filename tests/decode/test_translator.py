@@ -238,6 +238,8 @@ def test_scores_are_the_models(toy: PreparedData) -> None:
         ("concat", "auto", [(0, 2, False), (2, 2, False)]),
         ("concat", "document", [(0, 4, False)]),
         ("concat", "sentence", [(0, 1, False), (1, 1, False), (2, 1, False), (3, 1, False)]),
+        ("concat", 0, [(0, 1, False), (1, 1, False), (2, 1, False), (3, 1, False)]),
+        ("concat", 2, [(0, 1, False), (0, 2, False), (0, 3, False), (1, 3, False)]),
     ],
 )
 def test_scoring_gives_the_context_of_training(
@@ -253,7 +255,7 @@ def test_scoring_gives_the_context_of_training(
     expected: list[tuple[float, ...]] = []
     for first, count, bod in wanted:
         (each,) = score(loaded, [(texts[first : first + count],) * 2], bod=bod)
-        expected += each.tokens[-1:] if kind == "concat-2" else each.tokens
+        expected += each.tokens[-1:] if kind == "concat-2" or context == 2 else each.tokens
     assert [len(tokens) for tokens in found] == [len(tokens) for tokens in expected]
     assert sum(found, ()) == pytest.approx(sum(expected, ()))
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from fenster.cli.options import Device, Flag, FormatName, ModelOption
 from fenster.data.corpora import FORMATS
 from fenster.data.corpora.stream import stream
+from fenster.errors import ConfigError
 
 
 def score(
@@ -18,7 +19,7 @@ def score(
     model: ModelOption = ModelOption(),
     format: FormatName = None,
     alignment: str | None = None,
-    context: Literal["auto", "document", "sentence"] = "auto",
+    context: Literal["auto", "document", "sentence"] | int = "auto",
     tokens: Flag = False,
     device: Device = "auto",
 ) -> None:
@@ -40,11 +41,14 @@ def score(
         Of windows; that of training if left out, sent-align as a check.
     context
         auto: what the model was trained with (each sentence alone, after k others, or in parts of documents).
-        document: each document is one sequence. sentence: each alone.
+        document: each document is one sequence. sentence: each alone. A number: each after so many others.
     tokens
         Also the log-probability of each token, the end symbol last.
     """
     from fenster.decode.scoring import score_in_context
+
+    if isinstance(context, int) and context < 0:
+        raise ConfigError(f"--context is {context}", expected="auto, document, sentence, or 0 or more")
 
     loaded = model.load(device)
     for document in stream("scoring", paths, None if format is None else FORMATS[format]):

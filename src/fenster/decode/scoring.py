@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from fenster.data.batch import PackedSide
-from fenster.data.context import BaseContext, DocumentContext, SentenceContext
+from fenster.data.context import AdjacentContext, BaseContext, DocumentContext, SentenceContext
 from fenster.data.corpora.contrapro import ContrastiveItem
 from fenster.data.examples import ExampleSide, concatenate
 from fenster.data.text import normalise
@@ -86,15 +86,15 @@ def score_in_context(
     loaded: LoadedModel,
     source: Sequence[str],
     target: Sequence[str],
-    context: Literal["auto", "document", "sentence"] = "auto",
+    context: Literal["auto", "document", "sentence"] | int = "auto",
     *,
     alignment: str | None = None,
 ) -> list[tuple[float, ...]]:
     """Log-probabilities of each sentence of a document (of each token, the end symbol last). `auto` gives the context
-    of the model's training: none, k sentences, or the rest of a part."""
+    of the model's training: none, k sentences, or the rest of a part. A number: so many preceding sentences."""
     trained = loaded.description.context
     lengths = [len(ids) + 1 for ids in loaded.tokenizer.encode_each([normalise(text) for text in target])]
-    shown: BaseContext = trained if context == "auto" else _WHOLE[context]
+    shown: BaseContext = trained if context == "auto" else _shown(context)
     spans = list(shown.spans(np.array(lengths, dtype=np.int64)))
     pairs = [(source[span.first : span.end], target[span.first : span.end]) for span in spans]
     bod = [trained.starts_with_bod(span.first, span.begin - span.first) for span in spans]
@@ -104,6 +104,12 @@ def score_in_context(
         for span, scored in zip(spans, scores, strict=True)
         for tokens in scored.tokens[span.begin - span.first :]
     ]
+
+
+def _shown(context: Literal["document", "sentence"] | int) -> BaseContext:
+    if isinstance(context, int):
+        return AdjacentContext(k=context) if context else SentenceContext()
+    return _WHOLE[context]
 
 
 def score_items(
