@@ -15,6 +15,11 @@ GERMAN = ("„", "“")
         ('A 24" screen.', None),
         ("No marks.", None),
         ('A "mixed” pair.', None),
+        ("Settings » Network", None),
+        ("Read more »", None),
+        ('Settings » "Network"', "straight"),
+        ("« oui » or »ja«", "typographic"),
+        ("He said »yes", "typographic"),
     ],
 )
 def test_styles(text: str, style: str | None) -> None:
@@ -42,6 +47,12 @@ def test_inches_are_no_quotation_marks() -> None:
     assert with_quotes(['Ein "neuer" 24"-Monitor und "Route 66"'], GERMAN) == [
         'Ein „neuer“ 24"-Monitor und „Route 66“'
     ]
+
+
+def test_arrows_are_no_quotation_marks() -> None:
+    assert with_quotes(['Variante » "Name" » ', 7], GERMAN) == ["Variante » „Name“ » ", 7]
+    assert with_quotes(["Mehr »"], GERMAN) == ["Mehr »"]
+    assert with_quotes(["« ja »"], GERMAN) == ["„ ja “"]
 
 
 def test_protected_parts_stay_and_count_as_words() -> None:

@@ -20,15 +20,22 @@ _FEWEST_SPOKEN = 5  # segments of a story that begin with a mark
 _SPOKEN = 0.1  # their share
 _LIVELY = 0.1  # the share of those that ask or exclaim
 _INCHES = re.compile(r'(?<=\d)"(?!\w)')
+_ARROW = re.compile(r"(?<!\S)[«»](?!\S)")
 
 
 def quote_style(text: str) -> QuoteStyle | None:
     """The style of a text's double quotation marks; None if it has none, or both."""
     straight = '"' in _INCHES.sub("", text)
-    typographic = any(mark in text for mark in _TYPOGRAPHIC)
+    quoted = _ARROW.sub("", text) if has_arrows(text) else text
+    typographic = any(mark in quoted for mark in _TYPOGRAPHIC)
     if straight == typographic:
         return None
     return "straight" if straight else "typographic"
+
+
+def has_arrows(text: str) -> bool:
+    """True if » between spaces is no quotation mark but leads on (Settings » Network): it has no partner."""
+    return ("«" in text) != ("»" in text)
 
 
 def with_quotes(parts: Sequence[Part | str], pair: Pair) -> list[Part | str]:
@@ -36,6 +43,7 @@ def with_quotes(parts: Sequence[Part | str], pair: Pair) -> list[Part | str]:
     written as `pair`, opening and closing; nothing changes its length."""
     written: list[Part | str] = []
     is_open = False
+    arrows = has_arrows("".join(part for part in parts if isinstance(part, str)))
     for number, part in enumerate(parts):
         if not isinstance(part, str):
             written.append(part)
@@ -48,6 +56,8 @@ def with_quotes(parts: Sequence[Part | str], pair: Pair) -> list[Part | str]:
             before, after = text[:at][-1:], text[at + 1 :][:1]
             if match[0] == '"' and before.isdigit() and not is_open:
                 continue  # inches
+            if arrows and _ARROW.match(text, at):
+                continue
             is_open = _opens(match[0], before, after, is_open)
             marks[match.start()] = pair[0] if is_open else pair[1]
         written.append("".join(marks))
