@@ -26,6 +26,8 @@ def main() -> None:
     given = options.parse_args()
     loaded = load_model(given.model, torch.device("cuda" if torch.cuda.is_available() else "cpu"))
     documents = [document for document in read_corpus([DATA / given.corpus]) if len(document) > max(given.preceding)]
+    if not documents:
+        options.error(f"no document of {given.corpus} has more than {max(given.preceding)} sentences")
     made = []
     for preceding in given.preceding:
         logs = [

@@ -1,7 +1,7 @@
 """Why context gains less formality F1 than consistency: is the first form of address of a document right, and what
 follows? From translations that `fenster reproduce` left.
 
-    python experiments/first_form.py results/dlg/window/seed-*/dialogue.txt -o results/dlg/window/first-form.json
+    python experiments/first_form.py results/dlg/window/seed-*/dialogue.txt -o results/dlg/first-form-window.json
 
 The name of each file is that of its test set. Only sentences that show exactly one register count.
 """

@@ -42,17 +42,17 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_figures(results: Path, text: str, expected: str) -> None:
-    assert figure(text) == expected
+    assert figure(text, 2) == expected
 
 
 def test_differences_have_p_values(results: Path) -> None:
     assert figure("a/seed-1.json BLEU - b/seed-1.json").startswith("+43.3 (p = ")
-    assert figure("a/seed-*.json BLEU - b/seed-*.json").startswith("+48.3 (p = ")
+    assert figure("a/seed-*.json BLEU - b/seed-1.json", 2).startswith("+48.3 (p = ")
 
 
 def test_a_table_and_what_is_missing(results: Path) -> None:
     cells = '{who: $row, BLEU: "{$s/seed-1.json BLEU} of {$s/seed-1.json segments}"}'
-    spec = f'rows: {{A: {{s: a}}, C: {{s: c}}, D: ["<{{a/seed-2.json BLEU}}>"]}}\ncolumns: {cells}'
+    spec = f'sparse: true\nrows: {{A: {{s: a}}, C: {{s: c}}, D: ["<{{a/seed-2.json BLEU}}>"]}}\ncolumns: {cells}'
     table = rendered(spec)
     assert table.splitlines()[2:] == ["| A | 70.0 of 1,234 |", "| C |  |", "| D | <80.0> |"]
     text = f"before\n\n<!-- results\n{spec}\n-->\n\n| stale |\n\nafter\n"
@@ -63,3 +63,10 @@ def test_a_table_and_what_is_missing(results: Path) -> None:
 def test_a_metric_that_no_file_has_is_an_error(results: Path) -> None:
     with pytest.raises(ValueError, match="no TER"):
         figure("a/seed-1.json TER")
+
+
+def test_files_that_are_missing_are_an_error(results: Path) -> None:
+    with pytest.raises(ValueError, match="2 files, not 3"):
+        figure("a/seed-*.json BLEU", 3)
+    with pytest.raises(results_tables.NoResultError, match=r"no file results/c\.json"):
+        rendered('rows: {A: {}}\ncolumns: {who: $row, BLEU: "{c.json BLEU}"}')

@@ -15,7 +15,8 @@ the document is up to date:
 below results/ (or several, as `seed-*`), a metric, and what of it: nothing (the score, over several files the mean
 and deviation), `interval`, `bare` (no deviation), `- FILE` (the difference to another, with its p-value; over several
 files a test over seeds and documents). `segments`, `perplexity` (of validation; also of a run's log) and `of NAME` (a
-line of a contrastive result) are metrics, too. A cell whose files are missing is empty.
+line of a contrastive result) are metrics, too. `seeds: 3` says how many files patterns stand for; `sparse: true`,
+that some cells have no files and are empty.
 """
 
 from __future__ import annotations
@@ -53,11 +54,17 @@ def _read(path: Path) -> Result:
     return Result.read(path)
 
 
-def _results(pattern: str) -> list[Result]:
+def _paths(pattern: str, seeds: int | None) -> list[Path]:
     paths = sorted(RESULTS.glob(pattern))
     if not paths:
-        raise NoResultError(pattern)
-    return [_read(path) for path in paths]
+        raise NoResultError(f"no file results/{pattern}")
+    if "*" in pattern and len(paths) != seeds:
+        raise ValueError(f"results/{pattern}: {len(paths)} files, not {seeds}")
+    return paths
+
+
+def _results(pattern: str, seeds: int | None) -> list[Result]:
+    return [_read(path) for path in _paths(pattern, seeds)]
 
 
 def _scores(results: Sequence[Result], metric: str) -> list[Score]:
@@ -67,12 +74,12 @@ def _scores(results: Sequence[Result], metric: str) -> list[Score]:
     return scores
 
 
-def figure(text: str) -> str:
+def figure(text: str, seeds: int | None = None) -> str:
     """What stands for one pair of braces."""
     pattern, _, rest = text.partition(" ")
     if pattern.endswith(".jsonl"):
-        return _best_perplexity(pattern)
-    results = _results(pattern)
+        return _best_perplexity(_paths(pattern, seeds))
+    results = _results(pattern, seeds)
     if rest == "segments":
         return f"{results[0].segments:,}"
     if rest == "perplexity":
@@ -84,7 +91,7 @@ def figure(text: str) -> str:
     wanted, _, how = metric.rpartition(" ") if metric.endswith((" interval", " bare")) else (metric, "", "")
     scores = _scores(results, wanted)
     if other:
-        compared = _compared(scores, _scores(_results(other), wanted))
+        compared = _compared(scores, _scores(_results(other, seeds), wanted))
         return f"{compared.difference:+.1f} (p {_p(compared.p)})"
     values = [score.score for score in scores if score.score is not None]
     if how == "interval":
@@ -94,20 +101,17 @@ def figure(text: str) -> str:
     return f"{statistics.mean(values):.1f}{spread}"
 
 
-def _best_perplexity(pattern: str) -> str:
+def _best_perplexity(paths: Sequence[Path]) -> str:
     """Of runs, from their logs."""
-    logs = [path.read_text(encoding="utf-8").splitlines() for path in sorted(RESULTS.glob(pattern))]
-    if not logs:
-        raise NoResultError(pattern)
-    entries = [[json.loads(line) for line in log] for log in logs]
+    entries = [[json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] for path in paths]
     best = [min(entry["perplexity"] for entry in log if entry["kind"] == "valid") for log in entries]
     return f"{statistics.mean(best):.2f}"
 
 
 def _compared(ours: Sequence[Score], theirs: Sequence[Score]) -> Comparison:
-    signatures = {(score.formula, score.signature) for score in (*ours, *theirs)}
-    if len(signatures) > 1:
-        raise ValueError(f"scores of different kinds: {signatures}")
+    kinds = {(score.formula, score.signature, str(score.parameters), len(score.rows)) for score in (*ours, *theirs)}
+    if len(kinds) > 1:
+        raise ValueError(f"scores of different kinds: {kinds}")
     if len(ours) == len(theirs) == 1:
         compared = ours[0].against(theirs[0])
         assert compared is not None, "different units"
@@ -128,15 +132,18 @@ def rendered(spec: str) -> str:
     for label, given in wanted["rows"].items():
         cells = ["$row", *given] if isinstance(given, list) else list(wanted["columns"].values())
         variables = {"row": label} | (given if isinstance(given, dict) else {})
-        rows.append([_cell(Template(str(cell)).substitute(variables)) for cell in cells])
+        made = [_cell(Template(str(cell)).substitute(variables), wanted) for cell in cells]
+        rows.append(made)
     return "\n".join(markdown_grid([str(name) for name in wanted["columns"]], rows))
 
 
-def _cell(template: str) -> str:
+def _cell(template: str, spec: dict[str, Any]) -> str:
     try:
-        return _CELL.sub(lambda match: figure(match[1]), template)
+        return _CELL.sub(lambda match: figure(match[1], spec.get("seeds")), template)
     except NoResultError:
-        return ""
+        if spec.get("sparse"):
+            return ""
+        raise
 
 
 def document(text: str) -> str:

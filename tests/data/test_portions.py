@@ -17,7 +17,7 @@ from fenster.data.dataset import PreparedData, Split
 from fenster.data.loader import DataPosition, Loader
 from fenster.data.portions import Portions
 from fenster.data.sampler import BatchConfig, Sampler
-from fenster.errors import ConfigError
+from fenster.errors import ConfigError, FensterError
 from tests.helpers.data import make_split
 
 SHARDS = [[[(length, length) for length in range(1, 4 + shard)]] * 2 for shard in range(5)]  # shard 0 is the shortest
@@ -111,3 +111,12 @@ def test_too_many_shards_for_one_index() -> None:
     one = make_split([[(1, 1)]])
     with pytest.raises(ConfigError, match=r"65,536 shards"):
         Portions(Split("train", one.record, [one.shards[0]] * 65_536), SentenceContext(), BatchConfig())
+
+
+def test_weights_that_draw_nothing_are_an_error_with_portions_too() -> None:
+    made = make_split(*SHARDS)
+    marked = [replace(shard, corpora=np.zeros(2, np.uint16), groups=np.arange(2)) for shard in made.shards]
+    split = Split("train", made.record, marked)
+    portions = Portions(split, SentenceContext(), BatchConfig(tokens=9, shards=1), weights=[0.0, 1.0])
+    with pytest.raises(FensterError, match="draws no example"):
+        next(Loader(portions).steps())

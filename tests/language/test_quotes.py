@@ -52,6 +52,7 @@ def test_inches_are_no_quotation_marks() -> None:
 def test_arrows_are_no_quotation_marks() -> None:
     assert with_quotes(['Variante » "Name" » ', 7], GERMAN) == ["Variante » „Name“ » ", 7]
     assert with_quotes(["Mehr »"], GERMAN) == ["Mehr »"]
+    assert with_quotes(["Home » «Foo»"], GERMAN) == ["Home » „Foo“"]
     assert with_quotes(["« ja »"], GERMAN) == ["„ ja “"]
 
 

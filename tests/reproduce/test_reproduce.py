@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,10 +19,13 @@ from fenster.config import check
 from fenster.configs import find_config
 from fenster.data.prepare.config import PrepareConfig
 from fenster.errors import ConfigError, FensterError, InputError
+from fenster.evaluate.result import Result
 from fenster.reproduce.plan import Cost, ReproducePlan, shipped_plan
 from fenster.reproduce.run import duration, rendered, run, write
 from fenster.reproduce.steps import Request, Step, steps
+from fenster.train.run_folder import RunFolder
 from tests.helpers.training import TINY
+from tests.helpers.waiting import DEADLINE, wait_until
 
 PLAN = shipped_plan()
 COST = PLAN.costs["cuda"]
@@ -166,12 +172,23 @@ def test_a_table_is_made_and_made_only_once(toy_plan: ReproducePlan, tmp_path: P
     assert "| window | " in (tmp_path / "table-5.md").read_text()
 
     again: list[str] = []
-    run(steps(toy_plan, request, COST), again.append)
+    run(steps(toy_plan, replace(request, device="auto"), COST), again.append)
     assert sum("done already" in line for line in again) == 4
-    model = made[3].outputs[0] / "model" / "model.json"
-    result = made[4].outputs[0]
+
+    # Another beam or budget: what was made for the first request does not count.
+    other = steps(toy_plan, replace(request, beam=2), COST)
+    assert [step.done for step in other[1:]] == [True, False, True, False]
+    run(other, again.append)
+    beams = {Result.read(step.outputs[0]).system.beam for step in other if step.kind == "evaluate"}
+    assert beams == {2} and all(step.done for step in other[1:])
+    longer = steps(toy_plan, replace(request, settings=("stop.updates=6",)), COST)
+    assert not any(step.done for step in longer)
+    run(longer[:2], again.append)
+    assert RunFolder(longer[1].outputs[0]).entries("stop")[-1]["update"] == 6
+    model = other[3].outputs[0] / "model" / "model.json"
+    result = other[4].outputs[0]
     os.utime(model, (result.stat().st_mtime + 5,) * 2)  # as if the system had been trained again
-    assert not made[4].done and made[2].done
+    assert not other[4].done
 
 
 def test_a_step_that_fails_ends_the_job(tmp_path: Path) -> None:
@@ -181,6 +198,48 @@ def test_a_step_that_fails_ends_the_job(tmp_path: Path) -> None:
     with pytest.raises(FensterError, match=r"step 1 of 2 failed: fenster evaluate \(exit code 2\)"):
         run([broken, after], told.append)
     assert len(told) == 1
+
+
+CHILD = """
+import signal, sys, time
+from pathlib import Path
+
+def stop(number, _):
+    time.sleep(1)  # a checkpoint takes its time
+    Path(sys.argv[1]).write_text("kept")
+    sys.exit(130)
+
+signal.signal(signal.SIGINT, stop)
+signal.signal(signal.SIGTERM, stop)
+Path(sys.argv[1] + ".ready").touch()
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_lets_the_present_step_end_properly(number: signal.Signals, tmp_path: Path) -> None:
+    kept, ready = tmp_path / "kept", tmp_path / "kept.ready"
+    code = "import sys; from fenster.reproduce.run import _call; sys.exit(_call(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, sys.executable, "-c", CHILD, str(kept)]
+    process = subprocess.Popen(command, start_new_session=True)
+    wait_until(ready.exists)
+    os.killpg(process.pid, number)  # as a terminal does, to the whole group
+    assert process.wait(DEADLINE) == 130 and kept.read_text() == "kept"
+
+
+def test_systems_that_a_task_does_not_have_and_odd_numbers(tmp_path: Path) -> None:
+    root = corpora(tmp_path, "dlg")
+    with pytest.raises(ConfigError, match="no such config"):
+        steps(PLAN, Request("4", "dlg", "dlg", data_root=root), COST)
+    with pytest.raises(ConfigError, match="nonsense"):
+        steps(PLAN, Request("5", "dlg", "dlg", data_root=root, settings=("nonsense=1",)), COST)
+    for odd in (
+        Request("5", "dlg", "dlg", beam=0),
+        Request("5", "dlg", "dlg", seeds=(-1,)),
+        Request("5", "dlg", "../x"),
+    ):
+        with pytest.raises(ConfigError, match="--beam"):
+            steps(PLAN, odd, COST)
 
 
 def test_costs_scale_with_updates(tmp_path: Path) -> None:

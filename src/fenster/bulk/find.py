@@ -25,7 +25,7 @@ class FoundShards:
     sources: set[str]
     """All of these."""
     others: list[str]
-    """Files that are no shards."""
+    """Files that are not shards."""
 
 
 def find_shards(

@@ -40,7 +40,7 @@ class Engine(Protocol):
 
 
 def why(error: Exception, name: str) -> str:
-    """Why a task failed, for people: whatever it is, the others go on, and it is reported."""
+    """Why a task failed, for people: whatever it is, the others continue, and it is reported."""
     return str(error) if isinstance(error, FensterError) else f"{name}: {type(error).__name__}: {error}"
 
 

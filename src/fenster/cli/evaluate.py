@@ -13,7 +13,7 @@ from fenster.cli.options import Decoding, Device, Flag, ModelOption, Output
 from fenster.cli.output import print_documents, print_result, save_result
 from fenster.data.corpora.stream import stream
 from fenster.decode.config import DecodeConfig
-from fenster.errors import ConfigError
+from fenster.errors import ConfigError, InputError
 from fenster.evaluate.evaluation import evaluate as evaluate_test_set
 from fenster.evaluate.overlap import overlap, seen_segments
 from fenster.evaluate.result import resampling_unit
@@ -72,6 +72,9 @@ def evaluate(
         raise ConfigError("nothing to evaluate", expected="one of: a file of translations, --hyp, --model")
     path = hypotheses or hyp
     check_not_input(output, [path, *test_set.paths])
+    for corpus in training:
+        if not corpus.is_file():
+            raise InputError("no such corpus (--training)", path=corpus)
     documents, with_source, name = test_set.read()
     if by_document and resampling_unit(len(documents), counting.resample) != "documents":
         raise ConfigError("--by-document needs more than one document, and --resample documents")

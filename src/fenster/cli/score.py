@@ -41,7 +41,8 @@ def score(
         Of windows; that of training if left out, sent-align as a check.
     context
         auto: what the model was trained with (each sentence alone, after k others, or in parts of documents).
-        document: each document is one sequence. sentence: each alone. A number: each after so many others.
+        document: each document is one sequence. sentence: each alone. A number: each after that many
+        preceding sentences.
     tokens
         Also the log-probability of each token, the end symbol last.
     """

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from fenster.data.batch import Batch
 from fenster.data.sampler import Plan, Plans
+from fenster.errors import FensterError
 
 PREFETCHED_BATCHES = 8  # prepared in the background while earlier ones are trained on
 
@@ -71,8 +72,12 @@ class Loader:
     def _batches(self, position: DataPosition) -> Iterator[tuple[Plan, int, DataPosition]]:
         """Every batch from `position` on, as plan and number, and the position after it."""
         epoch, portion, first = position.epoch, position.portion, position.batch
+        empty = 0  # plans in a row
         while True:
             plan = self._plans.plan(epoch, portion)
+            empty = 0 if len(plan) else empty + 1
+            if empty > self._plans.portions:
+                raise FensterError("an epoch draws no example", fix="raise the weights of the corpora (mixture)")
             after = (
                 DataPosition(epoch, portion + 1) if portion + 1 < self._plans.portions else DataPosition(epoch + 1)
             )

@@ -1,8 +1,9 @@
 """Training data that is too large for one index: shards in random order, some at a time.
 
 Each epoch deals all shards out into portions. A portion is indexed, shuffled and cut into batches by itself, and only
-the present one is held, so memory and the time until the first update do not grow with the corpus. Examples of
-different portions never share a batch, and documents that are versions of one are recognised only within a portion.
+the present one is held (and, while it is made, the one before), so memory and the time until the first update do not
+grow with the corpus. Examples of different portions never share a batch, and documents that are versions of one are
+recognised only within a portion.
 """
 
 from __future__ import annotations

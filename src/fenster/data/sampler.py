@@ -95,7 +95,7 @@ class Sampler:
     ) -> None:
         """`weights` of the corpora are for training; without `shuffle` every example comes once, in order. `partial`:
         there is more data, so an epoch may draw nothing of this."""
-        if len(index) == 0:
+        if len(index) == 0 and not partial:
             raise FensterError("no examples to make batches of", fix="check the split and its manifest")
         self.index, self.config, self.shuffle, self._partial = index, config, shuffle, partial
         self.mixture = Mixture(index, weights)

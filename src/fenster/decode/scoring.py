@@ -91,7 +91,7 @@ def score_in_context(
     alignment: str | None = None,
 ) -> list[tuple[float, ...]]:
     """Log-probabilities of each sentence of a document (of each token, the end symbol last). `auto` gives the context
-    of the model's training: none, k sentences, or the rest of a part. A number: so many preceding sentences."""
+    of the model's training: none, k sentences, or the rest of a part. A number: that many preceding sentences."""
     trained = loaded.description.context
     lengths = [len(ids) + 1 for ids in loaded.tokenizer.encode_each([normalise(text) for text in target])]
     shown: BaseContext = trained if context == "auto" else _shown(context)

@@ -82,9 +82,10 @@ def compare_seeds(
 ) -> Comparison:
     """The mean over the seeds of one system against that of another: a test over seeds and units at once.
 
-    Every sample draws units, the same for all, and seeds of each system by themselves (the multi-bootstrap of Sellam
-    et al. 2022, seeds unpaired). Drawing n seeds with replacement gives (n - 1) / n of the variance between them, so
-    deviations from the mean are stretched to make up for that. A system with one seed counts as if others were equal.
+    Every sample draws units, the same for all, and what chance seeds add to each system's mean. The multi-bootstrap
+    of Sellam et al. 2022 draws seeds with replacement for that, which says little with three of them; here it is
+    drawn from Student's distribution with the variance between seeds, less what drawing units already shows of it. A
+    system with one seed counts as if others were equal.
     """
     if len({len(rows) for rows in (*ours, *theirs)}) != 1:
         raise ValueError("results of different units cannot be paired")
@@ -92,14 +93,22 @@ def compare_seeds(
     if len(ours[0]) < 2:
         return Comparison(true, np.nan)
     rng = np.random.default_rng([seed, 1])
-    sampled = np.zeros(samples)
+    freedom = max(1, len(ours) + len(theirs) - 2)
+    sampled, variance = np.zeros(samples), 0.0
     for sign, system in ((1, ours), (-1, theirs)):
         scores = np.stack([_scores(measure, rows, samples, seed) for rows in system])  # [seeds, samples]
-        mean, count = scores.mean(0), len(system)
-        drawn = rng.multinomial(count, np.full(count, 1 / count), size=samples).T / count  # [seeds, samples]
-        stretched = (drawn * (scores - mean)).sum(0) * np.sqrt(count / max(1, count - 1))
-        sampled += sign * (mean + stretched)
-    return _two_sided(true, sampled)
+        sampled += sign * scores.mean(0)
+        variance += _between_seeds(measure, system, scores) / len(system)
+    return _two_sided(true, sampled + np.sqrt(variance) * rng.standard_t(freedom, samples))
+
+
+def _between_seeds(measure: Measurement, system: Sequence[Statistics], scores: npt.NDArray[np.float64]) -> float:
+    """The variance between the seeds of a system, beyond what `scores` [seeds, samples] vary by their units."""
+    if len(system) < 2:
+        return 0.0
+    whole = np.var([measure.score_of(rows.sum(0)) for rows in system], ddof=1)
+    by_units = np.nanvar(scores - scores.mean(0), axis=1).sum() / (len(system) - 1)
+    return max(0.0, float(whole - by_units))
 
 
 def _mean_score(measure: Measurement, system: Sequence[Statistics]) -> float:

@@ -34,8 +34,8 @@ def quote_style(text: str) -> QuoteStyle | None:
 
 
 def has_arrows(text: str) -> bool:
-    """True if » between spaces is no quotation mark but leads on (Settings » Network): it has no partner."""
-    return ("«" in text) != ("»" in text)
+    """True if » between spaces is no quotation mark but leads on (Settings » Network): it has no partner there."""
+    return len(set(_ARROW.findall(text))) == 1
 
 
 def with_quotes(parts: Sequence[Part | str], pair: Pair) -> list[Part | str]:

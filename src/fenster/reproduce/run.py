@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -31,14 +32,32 @@ def run(steps: Sequence[Step], say: Callable[[str], None]) -> None:
             continue
         left = sum(later.seconds for later in steps[number - 1 :] if not later.done)
         say(f"{label} (about {duration(step.seconds)}; all that is left about {duration(left)})")
-        ended = subprocess.run([sys.executable, "-m", "fenster", *step.command], check=False)
-        if ended.returncode < 0 or ended.returncode in (130, 143):
+        code = _call([sys.executable, "-m", "fenster", *step.command])
+        if code < 0 or code in (130, 143):
             raise KeyboardInterrupt
-        if ended.returncode:
+        if code:
             raise FensterError(
-                f"step {number} of {len(steps)} failed: fenster {step.command[0]} (exit code {ended.returncode})",
+                f"step {number} of {len(steps)} failed: fenster {step.command[0]} (exit code {code})",
                 fix="see its message above; the same command resumes",
             )
+        step.finished()
+
+
+def _call(command: Sequence[str]) -> int:
+    """The exit code of a process that is told to stop as if it ran by itself, so that a training keeps a
+    checkpoint."""
+    process = subprocess.Popen(command, start_new_session=True)
+
+    def forward(number: int, _: object) -> None:
+        process.send_signal(number)
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, forward) for number in numbers}
+    try:
+        return process.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def rendered(steps: Sequence[Step], titles: Sequence[str]) -> Iterator[Table]:

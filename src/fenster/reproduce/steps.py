@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
+from fenster.config import load
 from fenster.configs import find_config
 from fenster.data.prepare.config import DATA_ROOT
-from fenster.errors import InputError
+from fenster.errors import ConfigError, InputError
+from fenster.io.files import atomic_text
 from fenster.io.model_json import MODEL_JSON
 from fenster.reproduce.plan import Cost, ReproducePlan, SystemPlan, TablePlan, TaskPlan
-from fenster.train.run_folder import RunFolder
+from fenster.train.config import TrainConfig
 
 Kind = Literal["prepare", "train", "evaluate"]
 _TOKENS = 24_000  # of an update
@@ -56,20 +60,40 @@ class Step:
     """What an evaluation evaluates."""
 
     @property
+    def stamp(self) -> Path:
+        """The file that keeps the command that made the outputs, beside them."""
+        return self.outputs[0].parent / f".{self.outputs[0].name}.command"
+
+    @property
     def done(self) -> bool:
-        """True if its output is there: a run that has ended, results that are no older than their model."""
-        if self.kind == "train":
-            folder = RunFolder(self.outputs[0])
-            return folder.exists and bool(folder.entries("stop"))
-        if self.model is None:
-            return False  # `fenster prepare` knows, and is quick
-        description = self.model / MODEL_JSON
-        trained = description.stat().st_mtime if description.exists() else 0.0
+        """True if the same command has made its outputs, and no model is newer."""
+        if self.kind == "prepare" or not self.stamp.exists():
+            return False  # `fenster prepare` knows by itself, and is quick
+        if self.stamp.read_text(encoding="utf-8") != self.signature:
+            return False
+        description = None if self.model is None else self.model / MODEL_JSON
+        trained = description.stat().st_mtime if description is not None and description.exists() else 0.0
         return all(path.exists() and path.stat().st_mtime >= trained for path in self.outputs)
+
+    @property
+    def signature(self) -> str:
+        """The command, whatever it runs on."""
+        kept = (part for part in pairwise(("", *self.command)) if part[0] != "--device" and part[1] != "--device")
+        return shlex.join(part for _, part in kept if not part.startswith("device="))
+
+    def finished(self) -> None:
+        """Remember that the command has made its outputs."""
+        with atomic_text(self.stamp) as out:
+            out.write(self.signature)
 
 
 def steps(plan: ReproducePlan, request: Request, cost: Cost) -> list[Step]:
     """All that the table needs; what exists already is marked as done."""
+    if request.beam < 1 or min(request.seeds) < 0 or Path(request.into).name != request.into:
+        raise ConfigError(
+            f"--beam {request.beam}, --seeds {' '.join(map(str, request.seeds))}, --into {request.into}",
+            expected="a beam of 1 or more, seeds of 0 or more, and the name of a folder",
+        )
     table, task = plan.table(request.table), plan.task(request.task)
     systems = plan.chosen(table, task, request.systems)
     _check_tests(task, request.data_root)
@@ -116,6 +140,7 @@ class _Planner:
         command = ["train", f"{self._task.train}/{system.config}"]
         for setting in settings:
             command += ["--set", setting]
+        load(find_config(Path(command[1]), "train"), TrainConfig, settings)  # says what is wrong before anything runs
         tokens = _updates(settings) * _TOKENS
         return Step("train", tuple(command), (output,), tokens / self._cost.train)
 
@@ -148,7 +173,9 @@ class _Planner:
             command = ["contrapro", str(items), *self._shared(name, seed), *self._search(), "--translate"]
             command += [] if documents is None else ["--documents", str(self._request.data_root / documents)]
             seconds = _CANDIDATES / self._cost.score + _CANDIDATES / 3 / self._cost.translate
-            yield self._step([*command, "-o", str(folder / "contrapro.json")], name, seed, seconds)
+            scored = folder / "contrapro.json"
+            both = (scored, scored.with_name("contrapro.translated.json.xz"))
+            yield self._step([*command, "-o", str(scored)], name, seed, seconds, both)
         if "items" in measures and self._task.items is not None:
             given = _GIVEN[:1] if system.searches == ("sentence",) else _GIVEN
             path = self._request.data_root / self._task.items

@@ -14,7 +14,7 @@ from fenster.evaluate.system import System
 from fenster.io.progress import bar
 
 _SETTINGS = ("context", "positions", "alignment", "window", "focus", "beam", "precision", "int8")
-_SAME_SYSTEM = ("seed", "precision", "int8")
+_NUMERICS = ("precision", "int8")
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Placed:
     result: Result
     path: Path
     family: str = ""
-    """The system's name; the same for systems that differ only in their seed, or in how exactly was computed."""
+    """The system's name; the same for systems that differ only in their seed."""
 
     def files(self, key: str) -> list[Path]:
         """Those of a kind, if all still exist."""
@@ -76,18 +76,31 @@ def _told_apart(placed: list[Placed]) -> list[Placed]:
     """Systems of one name with different settings get names of their own, and so do test sets of one name with
     different segments. What still looks the same is named by its folder."""
     groups: dict[tuple[str, ...], list[Placed]] = {}
+    seeds: dict[str, set[int | None]] = {}
     for one in _tests_told_apart(placed):
         groups.setdefault(_who(one.result), []).append(one)
+        seeds.setdefault(one.result.system.name, set()).add(one.result.system.seed)
     made: list[Placed] = []
     for group in groups.values():
-        differ = [key for key in (*_SETTINGS, "seed") if len({getattr(one.result.system, key) for one in group}) > 1]
+        systems = [one.result.system for one in group]
+        differ = [key for key in _SETTINGS if key not in _NUMERICS and _values(systems, key) > 1]
+        # How exactly was computed tells results of one training apart, not trainings.
+        differ += [
+            key
+            for key in _NUMERICS
+            if any(_values([one for one in systems if one.seed == system.seed], key) > 1 for system in systems)
+        ]
         for one in group:
-            name, family = (
-                _with_settings(one.result.system, keys)
-                for keys in (differ, [key for key in differ if key not in _SAME_SYSTEM])
-            )
+            system = one.result.system
+            family = _with_settings(system, differ)
+            several = len(seeds[system.name]) > 1 and system.seed is not None
+            name = _with_settings(system, [*differ, "seed"]) if several else family
             made.append(Placed(_renamed(one.result, name), one.path, family))
     return _by_folder(made)
+
+
+def _values(systems: Sequence[System], key: str) -> int:
+    return len({getattr(system, key) for system in systems})
 
 
 def _with_settings(system: System, keys: Sequence[str]) -> str:

@@ -23,13 +23,21 @@ def seed_tables(collection: Collection, against: str | None) -> Iterator[Table]:
         result = placed.result
         families = groups.setdefault((result.kind, result.test, result.variant), {})
         families.setdefault(_family(placed), []).append(result)
-    for (_, test, _), families in groups.items():
-        if max(len(results) for results in families.values()) < 2 or not _metrics(families):
+    for (_, test, _), everything in groups.items():
+        families = {family: results for family, results in everything.items() if _one_of_each_seed(results)}
+        if max(map(len, families.values()), default=0) < 2 or not _metrics(families):
             continue
         yield _means(families, test)
         chosen = next((family for family in families if family[0] == against), None) if against else None
         if len(families) > 1:
             yield _differences(families, chosen or next(iter(families)), test)
+
+
+def _one_of_each_seed(results: Sequence[Result]) -> bool:
+    """True if these are trainings on the same data with different seeds; others only share a name."""
+    seeds = [result.system.seed for result in results]
+    data = {(result.system.training.get("pairs"), result.system.training.get("target_tokens")) for result in results}
+    return None not in seeds and len(set(seeds)) == len(seeds) and len(data) == 1
 
 
 def _family(placed: Placed) -> Family:
