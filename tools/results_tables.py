@@ -13,7 +13,8 @@ the document is up to date:
 
 `$name` stands for a row's variable, `$row` for its label; a row may also be the list of its cells. In braces: a file
 below results/ (or several, as `seed-*`), a metric, and what of it: nothing (the score, over several files the mean
-and deviation), `interval`, `bare` (no deviation), `- FILE` (the difference to another, with its p-value; over several
+and deviation), `interval`, `bare` (no deviation), `unseen` (without what is in the
+training data), `- FILE` (the difference to another, with its p-value; over several
 files a test over seeds and documents). `segments`, `perplexity` (of validation; also of a run's log) and `of NAME` (a
 line of a contrastive result) are metrics, too. `seeds: 3` says how many files patterns stand for; `sparse: true`,
 that some cells have no files and are empty.
@@ -88,7 +89,9 @@ def figure(text: str, seeds: int | None = None) -> str:
         lines = [line for line in results[0].table if line["name"] == rest.removeprefix("of ")]
         return f"{100 * lines[0]['right'] / lines[0]['total']:.1f}"
     metric, _, other = rest.partition(" - ")
-    wanted, _, how = metric.rpartition(" ") if metric.endswith((" interval", " bare")) else (metric, "", "")
+    wanted, _, how = (
+        metric.rpartition(" ") if metric.endswith((" interval", " bare", " unseen")) else (metric, "", "")
+    )
     scores = _scores(results, wanted)
     if other:
         compared = _compared(scores, _scores(_results(other, seeds), wanted))
@@ -97,6 +100,11 @@ def figure(text: str, seeds: int | None = None) -> str:
     if how == "interval":
         (score,) = scores
         return f"{score.score:.1f} ({score.low:.1f}–{score.high:.1f})"
+    if how == "unseen":
+        (score,) = scores
+        if score.unseen is None:
+            raise NoResultError(f"{pattern}: what is in the training data was not counted")
+        return f"{score.unseen:.1f}"
     spread = f" ± {statistics.stdev(values):.1f}" if len(values) > 1 and how != "bare" else ""
     return f"{statistics.mean(values):.1f}{spread}"
 
