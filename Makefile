@@ -20,7 +20,7 @@ demo: setup
 toy: setup
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/toy.sh
 
-# Less than a minute on two cores.
+# About two minutes on two cores.
 quick: setup
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not gpu"
 
