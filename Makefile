@@ -43,6 +43,7 @@ lint: setup
 docs: setup
 	$(BIN)/python -m tools.import_graph --write
 	$(BIN)/python -m tools.command_reference
+	$(BIN)/python -m tools.results_tables --write
 
 clean:
 	rm -rf $(VENV) examples/out .mypy_cache .pytest_cache .ruff_cache

@@ -37,7 +37,6 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("a/seed-1.json BLEU", "70.0"),
         ("a/seed-1.json BLEU interval", "70.0 (1.0–99.0)"),
         ("a/seed-*.json BLEU", "75.0 ± 7.1"),
-        ("a/seed-*.json BLEU bare", "75.0"),
         ("a/seed-1.json segments", "1,234"),
     ],
 )

@@ -13,7 +13,7 @@ the document is up to date:
 
 `$name` stands for a row's variable, `$row` for its label; a row may also be the list of its cells. In braces: a file
 below results/ (or several, as `seed-*`), a metric, and what of it: nothing (the score, over several files the mean
-and deviation), `interval`, `bare` (no deviation), `unseen` (without what is in the
+and deviation), `interval`, `unseen` (without what is in the
 training data), `- FILE` (the difference to another, with its p-value; over several
 files a test over seeds and documents). `segments`, `perplexity` (of validation; also of a run's log) and `of NAME` (a
 line of a contrastive result) are metrics, too. `seeds: 3` says how many files patterns stand for; `sparse: true`,
@@ -35,9 +35,8 @@ from typing import Any
 import numpy as np
 import yaml
 
-from fenster.evaluate.report.table import markdown_grid
-from fenster.evaluate.result import Result, Score
-from fenster.evaluate.significance import Comparison, compare_seeds
+from fenster.evaluate.report.table import markdown_grid, mean_figure
+from fenster.evaluate.result import Result, Score, compare_scores
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENT = ROOT / "docs" / "results.md"
@@ -89,12 +88,12 @@ def figure(text: str, seeds: int | None = None) -> str:
         lines = [line for line in results[0].table if line["name"] == rest.removeprefix("of ")]
         return f"{100 * lines[0]['right'] / lines[0]['total']:.1f}"
     metric, _, other = rest.partition(" - ")
-    wanted, _, how = (
-        metric.rpartition(" ") if metric.endswith((" interval", " bare", " unseen")) else (metric, "", "")
-    )
+    wanted, _, how = metric.rpartition(" ") if metric.endswith((" interval", " unseen")) else (metric, "", "")
     scores = _scores(results, wanted)
     if other:
-        compared = _compared(scores, _scores(_results(other, seeds), wanted))
+        compared = compare_scores(scores, _scores(_results(other, seeds), wanted))
+        if compared is None:
+            raise ValueError(f"{text}: scores that cannot be compared")
         return f"{compared.difference:+.1f} (p {_p(compared.p)})"
     values = [score.score for score in scores if score.score is not None]
     if how == "interval":
@@ -105,8 +104,7 @@ def figure(text: str, seeds: int | None = None) -> str:
         if score.unseen is None:
             raise NoResultError(f"{pattern}: what is in the training data was not counted")
         return f"{score.unseen:.1f}"
-    spread = f" ± {statistics.stdev(values):.1f}" if len(values) > 1 and how != "bare" else ""
-    return f"{statistics.mean(values):.1f}{spread}"
+    return mean_figure(values)
 
 
 def _best_perplexity(paths: Sequence[Path]) -> str:
@@ -114,18 +112,6 @@ def _best_perplexity(paths: Sequence[Path]) -> str:
     entries = [[json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] for path in paths]
     best = [min(entry["perplexity"] for entry in log if entry["kind"] == "valid") for log in entries]
     return f"{statistics.mean(best):.2f}"
-
-
-def _compared(ours: Sequence[Score], theirs: Sequence[Score]) -> Comparison:
-    kinds = {(score.formula, score.signature, str(score.parameters), len(score.rows)) for score in (*ours, *theirs)}
-    if len(kinds) > 1:
-        raise ValueError(f"scores of different kinds: {kinds}")
-    if len(ours) == len(theirs) == 1:
-        compared = ours[0].against(theirs[0])
-        assert compared is not None, "different units"
-        return compared
-    rows = [[np.array(score.rows, dtype=float) for score in scores] for scores in (ours, theirs)]
-    return compare_seeds(ours[0].measurement(), rows[0], rows[1])
 
 
 def _p(p: float) -> str:

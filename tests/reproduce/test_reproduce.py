@@ -22,7 +22,8 @@ from fenster.errors import ConfigError, FensterError, InputError
 from fenster.evaluate.result import Result
 from fenster.reproduce.plan import Cost, ReproducePlan, shipped_plan
 from fenster.reproduce.run import duration, rendered, run, write
-from fenster.reproduce.steps import Request, Step, steps
+from fenster.reproduce.step import Step
+from fenster.reproduce.steps import Request, steps
 from fenster.train.run_folder import RunFolder
 from tests.helpers.training import TINY
 from tests.helpers.waiting import DEADLINE, wait_until

@@ -15,7 +15,8 @@ from fenster.data.prepare.config import DATA_ROOT
 from fenster.io.progress import report as say
 from fenster.io.progress import wide_console
 from fenster.reproduce.plan import ReproducePlan, shipped_plan
-from fenster.reproduce.steps import Request, Step, steps
+from fenster.reproduce.step import Step
+from fenster.reproduce.steps import Request, steps
 
 Names = Annotated[list[str] | None, Parameter(consume_multiple=True, negative="")]
 Seeds = Annotated[list[int] | None, Parameter(consume_multiple=True, negative="")]

@@ -22,7 +22,7 @@ from fenster.config import Config
 from fenster.errors import InputError
 from fenster.evaluate.metrics.base import Measurement
 from fenster.evaluate.metrics.sacrebleu_adapter import Statistics
-from fenster.evaluate.significance import SAMPLES, Comparison, compare, interval
+from fenster.evaluate.significance import SAMPLES, Comparison, compare_seeds, interval
 from fenster.evaluate.system import System
 from fenster.io.files import TextFiles, atomic_text
 
@@ -64,15 +64,9 @@ class Score(Config):
             higher=self.higher,
         )
 
-    def against(self, other: Score, samples: int = SAMPLES) -> Comparison | None:
+    def against(self, other: Score) -> Comparison | None:
         """A paired test; None if the two have no units in common."""
-        ours, theirs = self.measurement(), other.measurement()
-        same = all(getattr(self, key) == getattr(other, key) for key in ("formula", "parameters", "signature"))
-        return (
-            compare(ours, ours.statistics, theirs.statistics, samples)
-            if same and len(self.rows) == len(other.rows)
-            else None
-        )
+        return compare_scores([self], [other])
 
 
 class Result(Config):
@@ -117,6 +111,18 @@ class Result(Config):
                 path=path,
                 expected="what `fenster evaluate`, `contrapro`, `items`, `distance` or `attention` wrote",
             ) from None
+
+
+def compare_scores(ours: Sequence[Score], theirs: Sequence[Score]) -> Comparison | None:
+    """A paired test of one system's scores, of one seed or several, against another's; None if they are of different
+    kinds, or have no units in common."""
+    first = ours[0]
+    for score in (*ours, *theirs):
+        same = all(getattr(score, key) == getattr(first, key) for key in ("formula", "parameters", "signature"))
+        if not same or len(score.rows) != len(first.rows):
+            return None
+    our_rows, their_rows = ([score.measurement().statistics for score in scores] for scores in (ours, theirs))
+    return compare_seeds(first.measurement(), our_rows, their_rows)
 
 
 def is_result(path: Path) -> bool:

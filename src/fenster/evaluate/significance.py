@@ -89,6 +89,8 @@ def compare_seeds(
     """
     if len({len(rows) for rows in (*ours, *theirs)}) != 1:
         raise ValueError("results of different units cannot be paired")
+    if len(ours) == len(theirs) == 1:
+        return compare(measure, ours[0], theirs[0], samples, seed)
     true = _mean_score(measure, ours) - _mean_score(measure, theirs)
     if len(ours[0]) < 2:
         return Comparison(true, np.nan)

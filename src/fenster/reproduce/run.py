@@ -13,7 +13,7 @@ from fenster.evaluate.report.collect import collect
 from fenster.evaluate.report.table import Table, markdown
 from fenster.evaluate.report.tables import tables
 from fenster.io.files import atomic_text
-from fenster.reproduce.steps import Step
+from fenster.reproduce.step import Step
 
 
 def duration(seconds: float) -> str:

@@ -1,25 +1,20 @@
-"""The commands that a table needs, in order, with what each writes and about how long it takes."""
+"""The steps that a table needs, in order, with about how long each takes."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from fenster.config import load
 from fenster.configs import find_config
 from fenster.data.prepare.config import DATA_ROOT
 from fenster.errors import ConfigError, InputError
-from fenster.io.files import atomic_text
-from fenster.io.model_json import MODEL_JSON
 from fenster.reproduce.plan import Cost, ReproducePlan, SystemPlan, TablePlan, TaskPlan
+from fenster.reproduce.step import Step
 from fenster.train.config import TrainConfig
 
-Kind = Literal["prepare", "train", "evaluate"]
-_TOKENS = 24_000  # of an update
 _CANDIDATES = 36_031  # of ContraPro
 _ITEMS = 1000
 _ALIGNMENTS = ("one-to-one", "train-ratio")
@@ -45,46 +40,6 @@ class Request:
     data_root: Path = Path("data/raw")
     runs: Path = Path("runs")
     results: Path = Path("results")
-
-
-@dataclass(frozen=True)
-class Step:
-    kind: Kind
-    command: tuple[str, ...]
-    """Of fenster."""
-    outputs: tuple[Path, ...]
-    """A run's folder, or files of results."""
-    seconds: float
-    """Estimated."""
-    model: Path | None = None
-    """What an evaluation evaluates."""
-
-    @property
-    def stamp(self) -> Path:
-        """The file that keeps the command that made the outputs, beside them."""
-        return self.outputs[0].parent / f".{self.outputs[0].name}.command"
-
-    @property
-    def done(self) -> bool:
-        """True if the same command has made its outputs, and no model is newer."""
-        if self.kind == "prepare" or not self.stamp.exists():
-            return False  # `fenster prepare` knows by itself, and is quick
-        if self.stamp.read_text(encoding="utf-8") != self.signature:
-            return False
-        description = None if self.model is None else self.model / MODEL_JSON
-        trained = description.stat().st_mtime if description is not None and description.exists() else 0.0
-        return all(path.exists() and path.stat().st_mtime >= trained for path in self.outputs)
-
-    @property
-    def signature(self) -> str:
-        """The command, whatever it runs on."""
-        kept = (part for part in pairwise(("", *self.command)) if part[0] != "--device" and part[1] != "--device")
-        return shlex.join(part for _, part in kept if not part.startswith("device="))
-
-    def finished(self) -> None:
-        """Remember that the command has made its outputs."""
-        with atomic_text(self.stamp) as out:
-            out.write(self.signature)
 
 
 def steps(plan: ReproducePlan, request: Request, cost: Cost) -> list[Step]:
@@ -140,8 +95,10 @@ class _Planner:
         command = ["train", f"{self._task.train}/{system.config}"]
         for setting in settings:
             command += ["--set", setting]
-        load(find_config(Path(command[1]), "train"), TrainConfig, settings)  # says what is wrong before anything runs
-        tokens = _updates(settings) * _TOKENS
+        config = load(
+            find_config(Path(command[1]), "train"), TrainConfig, settings
+        )  # says what is wrong, if anything
+        tokens = (config.stop.updates or 0) * config.batch.tokens
         return Step("train", tuple(command), (output,), tokens / self._cost.train)
 
     def evaluate(self, name: str, system: SystemPlan, seed: int) -> Iterator[Step]:
@@ -210,9 +167,3 @@ class _Planner:
 
     def _test(self, test: str) -> list[str]:
         return ["--test", *(str(self._request.data_root / path) for path in self._tests[test].paths), "--name", test]
-
-
-def _updates(settings: list[str]) -> int:
-    """The last setting counts."""
-    given = [setting.partition("=")[2] for setting in settings if setting.startswith("stop.updates=")]
-    return int(given[-1]) if given and given[-1].isdecimal() else 0

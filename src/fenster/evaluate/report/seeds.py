@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator, Sequence
-
-import numpy as np
 
 from fenster.evaluate.report.collect import Collection, Placed
 from fenster.evaluate.report.differences import difference_cell
-from fenster.evaluate.report.table import Table
-from fenster.evaluate.result import Result, Score
-from fenster.evaluate.significance import compare_seeds
+from fenster.evaluate.report.table import Table, mean_figure
+from fenster.evaluate.result import Result, Score, compare_scores
 
 Family = tuple[str, str]  # name and search
 
@@ -58,19 +54,12 @@ def _means(families: dict[Family, list[Result]], name: str) -> Table:
     rows = []
     for (family, search), results in families.items():
         cells = [
-            _mean([score.score for score in _scores(results, metric) if score.score is not None])
+            mean_figure([score.score for score in _scores(results, metric) if score.score is not None])
             for metric in metrics
         ]
         rows.append((family, search, str(len(results)), *cells))
     note = "Mean and standard deviation over seeds."
     return Table(f"Several seeds, {name}", ("system", "search", "seeds", *metrics), tuple(rows), note)
-
-
-def _mean(values: Sequence[float]) -> str:
-    if not values:
-        return "–"
-    spread = f" ± {statistics.stdev(values):.1f}" if len(values) > 1 else ""
-    return f"{statistics.mean(values):.1f}{spread}"
 
 
 def _differences(families: dict[Family, list[Result]], base: Family, name: str) -> Table:
@@ -87,10 +76,5 @@ def _differences(families: dict[Family, list[Result]], base: Family, name: str) 
 
 def _difference(ours: Sequence[Result], theirs: Sequence[Result], metric: str) -> str:
     both = [_scores(results, metric) for results in (ours, theirs)]
-    scores = [score for of_system in both for score in of_system]
-    same = {(score.formula, score.signature, len(score.rows)) for score in scores}
     units = {result.names for result in (*ours, *theirs)}
-    if not all(both) or len(same) > 1 or len(units) > 1:
-        return "–"
-    ours_by_seed, theirs_by_seed = ([np.array(score.rows, dtype=float) for score in of_system] for of_system in both)
-    return difference_cell(compare_seeds(scores[0].measurement(), ours_by_seed, theirs_by_seed))
+    return difference_cell(compare_scores(*both) if all(both) and len(units) == 1 else None)

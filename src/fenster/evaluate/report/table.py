@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,6 +26,14 @@ def figure(score: Score | None, interval: bool = False) -> str:
     if interval and score.low is not None and score.high is not None:
         return f"{score.score:.1f} ({score.low:.1f}–{score.high:.1f})"
     return f"{score.score:.1f}"
+
+
+def mean_figure(values: Sequence[float]) -> str:
+    """The mean over seeds, with the standard deviation if there are several."""
+    if not values:
+        return "–"
+    spread = f" ± {statistics.stdev(values):.1f}" if len(values) > 1 else ""
+    return f"{statistics.mean(values):.1f}{spread}"
 
 
 def markdown(table: Table) -> list[str]:
