@@ -17,3 +17,11 @@ def write_figures(path: Path, figures: object) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_text(path) as out:
         out.write(json.dumps(figures, indent=1) + "\n")
+
+
+def machine(device: str) -> str:
+    """What was measured on: the GPU, or the threads of the CPU."""
+    import torch
+
+    name = torch.cuda.get_device_name() if device == "cuda" else f"{torch.get_num_threads()} CPU threads"
+    return f"{name}, torch {torch.__version__}"

@@ -11,7 +11,7 @@ from cyclopts.validators import Number
 from rich.console import Console
 from rich.table import Table
 
-from fenster.bench.figures import JsonOption, write_figures
+from fenster.bench.figures import JsonOption, machine, write_figures
 from fenster.cli.options import ModelOption
 from fenster.errors import ConfigError, FensterError
 from fenster.io.progress import bar, console
@@ -28,6 +28,7 @@ def train(
     systems: Annotated[list[str], Parameter(consume_multiple=True, negative="")] | None = None,
     seconds: Annotated[float, Parameter(validator=Number(gt=0))] = 5,
     compiled: Annotated[bool, Parameter(name="--compile", negative="--no-compile")] = True,
+    json_: JsonOption = None,
 ) -> None:
     """Training speed of the base model: a compiled `nn.Transformer` and ours, side by side.
 
@@ -55,6 +56,8 @@ def train(
         How long to measure each.
     compiled
         Compile the baseline (and ours on a GPU, with CUDA graphs).
+    json_
+        Keep the figures.
     """
     os.environ.setdefault("PYTORCH_ALLOC_CONF", "expandable_segments:True")  # as `fenster train` does
     import torch
@@ -72,6 +75,7 @@ def train(
     chosen = systems or list(bench_train.SYSTEMS)
     table = Table("length", "system", "target tokens/s", "ratio", "memory", "first update", box=None)
     base: dict[int, float] = {}
+    rows = []
     with bar("measuring", len(chosen) * len(lengths)) as advance:
         for system, length, cell in bench_train.run(on, lengths, tokens, chosen, seconds, compiled):
             advance(1)
@@ -81,16 +85,19 @@ def train(
                 continue
             base.setdefault(length, cell.tokens_per_second)
             ratio = cell.tokens_per_second / base[length]
-            row = (f"{cell.tokens_per_second:,.0f}", f"{ratio:.2f}", f"{cell.memory / 2**30:.2f} GiB")
-            console.print(f"{system}, length {length:,}: {row[0]} target tokens/s, {row[2]}", highlight=False)
-            table.add_row(f"{length:,}", system, *row, f"{cell.first:.1f} s")
+            texts = (f"{cell.tokens_per_second:,.0f}", f"{ratio:.2f}", f"{cell.memory / 2**30:.2f} GiB")
+            console.print(f"{system}, length {length:,}: {texts[0]} target tokens/s, {texts[2]}", highlight=False)
+            table.add_row(f"{length:,}", system, *texts, f"{cell.first:.1f} s")
+            rows.append({"system": system, "length": length, **asdict(cell)})
     Console(width=110).print(table)
-    name = torch.cuda.get_device_name() if cuda else f"{torch.get_num_threads()} CPU threads"
     print(
         f"base model, 15k vocabulary, batches of {tokens:,} target tokens, "
-        f"{'bfloat16' if cuda else 'float32'}, {'compiled' if compiled else 'not compiled'}, {name}, "
-        f"torch {torch.__version__}; ratio: to the first system of the same length"
+        f"{'bfloat16' if cuda else 'float32'}, {'compiled' if compiled else 'not compiled'}, "
+        f"{machine(on.type)}; ratio: to the first system of the same length"
     )
+    if json_ is not None:
+        figures = {"machine": machine(on.type), "tokens": tokens, "compiled": compiled, "rows": rows}
+        write_figures(json_, figures)
 
 
 def decode(
@@ -152,7 +159,6 @@ def decode(
     from fenster.model.ops.device import find_device
 
     on = torch.device(find_device(device or "auto"))
-    cuda = on.type == "cuda"
     unknown = sorted(set(programs or ()) - set(bench_decode.PROGRAMS))
     if unknown:
         raise FensterError(f"no program is called {unknown[0]!r}", expected=", ".join(bench_decode.PROGRAMS))
@@ -190,15 +196,15 @@ def decode(
         figures = {
             "command": {"count": count, "beam": beam, "batch": batch, "layers": shape, "rounds": rounds},
             "device": on.type,
+            "machine": machine(on.type),
             "threads": torch.get_num_threads(),
             "by_position": [asdict(row) for row in rows],
             "programs": [asdict(speed) for speed in measured],
         }
         write_figures(json_, figures)
-    name = torch.cuda.get_device_name() if cuda else f"{torch.get_num_threads()} CPU threads"
     print(
         f"base model, {layers[0]} + {layers[1]} layers, 15k vocabulary, beam {beam}, sentences of "
-        f"{bench_decode.SENTENCE} tokens, {batch} at a time, {name}, torch {torch.__version__}"
+        f"{bench_decode.SENTENCE} tokens, {batch} at a time, {machine(on.type)}"
     )
 
 
