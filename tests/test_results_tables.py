@@ -1,4 +1,4 @@
-"""The figures of docs/results.md are those of the files in results/."""
+"""The tables of the documents are those of the files in results/."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from pathlib import Path
 
 import pytest
 from tools import results_tables
-from tools.results_tables import DOCUMENT, document, figure, rendered
+from tools.bench_figures import NoRowError, measured, significant
+from tools.results_tables import DOCUMENTS, document, figure, rendered
 
 from fenster.evaluate.result import Result, Score
 from fenster.evaluate.system import System
 
 
-def test_the_document_is_up_to_date() -> None:
-    text = DOCUMENT.read_text(encoding="utf-8")
-    assert text.count("<!-- results\n") >= 8
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_the_documents_are_up_to_date(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert "<!-- results\n" in text
     assert document(text) == text, "run: python -m tools.results_tables --write"
 
 
@@ -69,3 +71,33 @@ def test_files_that_are_missing_are_an_error(results: Path) -> None:
         figure("a/seed-*.json BLEU", 3)
     with pytest.raises(results_tables.NoResultError, match=r"no file results/c\.json"):
         rendered('rows: {A: {}}\ncolumns: {who: $row, BLEU: "{c.json BLEU}"}')
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x.json | way=a b, length=8 | seconds ms", "1.23 ms"),
+        ("x.json | way=a b, length=16 | seconds ms", "2,469 ms"),
+        ("x.json | way=a b, length=8 | memory MiB", "3 MiB"),
+        ("x.json | way=a b, length=16 | seconds / way=a b, length=8", "2000.0"),
+        ("x.json | program=fenster | sentences", "7.42"),
+        ("x.json | way=a b, length=16 | length/seconds count", "6"),
+    ],
+)
+def test_figures_of_measurements(tmp_path: Path, text: str, expected: str) -> None:
+    rows = '[{"way": "a b", "length": 8, "seconds": 0.0012345, "memory": 3145728}, '
+    rows += '{"way": "a b", "length": 16, "seconds": 2.469, "memory": 0}]'
+    (tmp_path / "x.json").write_text(
+        f'{{"rows": {rows}, "programs": [{{"program": "fenster", "sentences": 7.4189}}]}}'
+    )
+    assert measured(text, tmp_path) == expected
+    with pytest.raises(NoRowError):
+        measured("x.json | way=b | seconds", tmp_path)
+    with pytest.raises(ValueError, match="2 rows"):
+        measured("x.json | way=a b | seconds", tmp_path)
+
+
+def test_significant_digits() -> None:
+    assert [significant(value) for value in (0, 0.0433, 7.416, 45.38, 273.4, 12_399.2)] == [
+        "0", "0.0433", "7.42", "45.4", "273", "12,399",
+    ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Render the tables of docs/results.md from the files in results/: python -m tools.results_tables [--write]
+"""Render the tables of documents from the files in results/: python -m tools.results_tables [--write]
 
 A table follows an HTML comment that says what is in it; `--write` puts in what the files say, and a test checks that
 the document is up to date:
@@ -17,7 +17,7 @@ and deviation), `interval`, `unseen` (without what is in the
 training data), `- FILE` (the difference to another, with its p-value; over several
 files a test over seeds and documents). `segments`, `perplexity` (of validation; also of a run's log) and `of NAME` (a
 line of a contrastive result) are metrics, too. `seeds: 3` says how many files patterns stand for; `sparse: true`,
-that some cells have no files and are empty.
+that some cells have no files and are empty. What `fenster bench` measured: see bench_figures.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ import yaml
 
 from fenster.evaluate.report.table import markdown_grid, mean_figure
 from fenster.evaluate.result import Result, Score, compare_scores
+from tools.bench_figures import NoRowError, measured
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENT = ROOT / "docs" / "results.md"
+DOCUMENTS = tuple(ROOT / "docs" / name for name in ("results.md", "performance.md", "scale.md"))
 RESULTS = ROOT / "results"
 _TABLE = re.compile(r"(<!-- results\n(.*?)\n-->\n\n)(.*?)(?=\n\n|\Z)", re.DOTALL)
 _CELL = re.compile(r"\{([^{}]+)\}")
@@ -76,6 +77,8 @@ def _scores(results: Sequence[Result], metric: str) -> list[Score]:
 
 def figure(text: str, seeds: int | None = None) -> str:
     """What stands for one pair of braces."""
+    if " | " in text:
+        return measured(text, RESULTS)
     pattern, _, rest = text.partition(" ")
     if pattern.endswith(".jsonl"):
         return _best_perplexity(_paths(pattern, seeds))
@@ -134,7 +137,7 @@ def rendered(spec: str) -> str:
 def _cell(template: str, spec: dict[str, Any]) -> str:
     try:
         return _CELL.sub(lambda match: figure(match[1], spec.get("seeds")), template)
-    except NoResultError:
+    except (NoResultError, NoRowError):
         if spec.get("sparse"):
             return ""
         raise
@@ -146,12 +149,13 @@ def document(text: str) -> str:
 
 
 def main() -> None:
-    text = DOCUMENT.read_text(encoding="utf-8")
-    made = document(text)
-    if "--write" in sys.argv:
-        DOCUMENT.write_text(made, encoding="utf-8")
-    else:
-        print("up to date" if made == text else "differs: run with --write")
+    for path in DOCUMENTS:
+        text = path.read_text(encoding="utf-8")
+        made = document(text)
+        if "--write" in sys.argv:
+            path.write_text(made, encoding="utf-8")
+        else:
+            print(path.name, "is up to date" if made == text else "differs: run with --write")
 
 
 if __name__ == "__main__":

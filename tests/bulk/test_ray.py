@@ -168,12 +168,16 @@ def test_what_is_wrong_is_said_once(
     config = CONFIG.model_copy(update={"alignment": "nowhere"})
     with pytest.raises(FensterError, match="unknown alignment"):
         translate(model, corpus, tmp_path / "out", RayCluster(cluster.address, model, config, "cpu"))
-    for options in (["--ray", "auto", "--workers", "2"], ["--ray", "127.0.0.1:1"]):
+    for options in (
+        ["--ray", "auto", "--workers", "2"],
+        ["--ray", "127.0.0.1:1"],
+        ["--workers", "2", "--actors-per-gpu", "2"],
+    ):
         with pytest.raises(SystemExit) as stopped:
             main(["translate", str(corpus), "-o", str(tmp_path / "no"), "-m", str(model), *options])
         assert stopped.value.code == 2
     said = capsys.readouterr().err
-    assert "exclude each other" in said and "no Ray cluster answers" in said
+    assert "exclude each other" in said and "no Ray cluster answers" in said and "is for --ray" in said
 
 
 def test_the_model_and_the_files_of_settings_travel_to_a_node(

@@ -79,4 +79,4 @@ def measure(name: str, workers: int, model: Path, config: DecodeConfig, device: 
 
 
 def _ray(workers: int, model: Path, config: DecodeConfig, device: str) -> RayCluster:
-    return RayCluster("local", model, config, device, most_actors=workers)
+    return RayCluster("local", model, config, device, actors_per_gpu=workers, most_actors=workers)

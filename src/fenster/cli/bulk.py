@@ -31,6 +31,7 @@ class Where:
     ray: str | None
     device: Device
     part_size: int
+    actors_per_gpu: int
 
 
 def is_bulk(files: Sequence[str], *, workers: int | None, ray: str | None) -> bool:
@@ -103,7 +104,7 @@ def _engine(model: ModelOption, decoding: DecodeConfig, where: Where) -> Engine:
     if where.ray is not None:
         from fenster.bulk.engines.ray import RayCluster
 
-        return RayCluster(where.ray, model.folder, decoding, where.device)
+        return RayCluster(where.ray, model.folder, decoding, where.device, where.actors_per_gpu)
     if where.workers is not None:
         from fenster.bulk.engines.processes import Processes
 

@@ -37,6 +37,7 @@ def translate(
     device: Device = "auto",
     workers: Annotated[int | None, Parameter(validator=Number(gte=1, lte=1024))] = None,
     ray: str | None = None,
+    actors_per_gpu: Annotated[int, Parameter(validator=Number(gte=1, lte=64))] = 1,
     part_size: Annotated[int, Parameter(validator=Number(gte=0))] = PART_SIZE,
 ) -> None:
     """Translate files, folders, or standard input, each file as a document; or shards of many documents.
@@ -106,6 +107,9 @@ def translate(
     ray
         Translate on a Ray cluster: its address, auto for the one of this machine, local to start one. An actor takes
         a GPU, or --threads cores (one by default).
+    actors_per_gpu
+        How many of --ray's actors share each GPU: two translate 1.8 times as much as one on an H200, if documents are
+        short.
     part_size
         Bytes of text of a shard that a worker translates at a time, and that are lost if it dies; 0: whole shards.
     """
@@ -120,6 +124,8 @@ def translate(
         raise CycloptsError(msg=f"Unknown option: {misspelt}.")
     if not 1 <= nbest <= max(1, decoding.beam):
         raise ConfigError(f"--nbest is {nbest}", expected=f"1 to {decoding.beam}, which is --beam")
+    if actors_per_gpu > 1 and ray is None:
+        raise ConfigError("--actors-per-gpu is for --ray", fix="give --workers instead, or --ray as well")
     file = Path(files[0]) if len(files) == 1 else None
     languages = (language or model.languages[0], model.languages[1])
     if is_bulk(files, workers=workers, ray=ray):
@@ -129,7 +135,7 @@ def translate(
                 fix="give -o FOLDER, and neither --format, --history, --bilingual nor --nbest",
             )
         options = FileOptions(one_sentence_per_line, *languages, keep_lines, documents, columns)
-        where = Where(workers, ray, device, part_size)
+        where = Where(workers, ray, device, part_size, actors_per_gpu)
         if translate_many(files, output, model, decoding, options, where) and strict:
             sys.exit(WARNINGS_EXIT)
         return
@@ -151,9 +157,10 @@ def translate(
     parsed = kind.parse(FileSource.read(file), options)
     pairs = [] if history is None else read_pairs(history)
 
+    translator = model.translator(decoding, device)  # imports torch
+
     from fenster.decode.files.translate import report_problems, report_summary, translate_parsed
 
-    translator = model.translator(decoding, device)
     if pairs:
         translator.strategy.require_history()
     report_problems(translator, parsed)

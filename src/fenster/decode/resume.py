@@ -9,13 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict
-from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
 from fenster.decode.result import Translated
 from fenster.errors import FensterError, writing
-from fenster.io.hashing import file_sha256
+from fenster.io.hashing import unchanged_sha256
 from fenster.io.lock import ProcessLock
 from fenster.io.progress import report
 
@@ -86,16 +85,10 @@ def journal_path(output: Path) -> Path:
     return output.with_name(f".{output.name}.unfinished.jsonl")
 
 
-@cache
-def _hash(path: Path, changed: int) -> str:
-    """Of a file of the model, which many translations share."""
-    return file_sha256(path)
-
-
 def stamp(text: object, model: Path | None, settings: dict[str, Any]) -> str:
     """A hash of everything that a translation depends on: text, settings, and the model itself (not its card)."""
     files = [] if model is None else sorted(path for path in model.iterdir() if path.is_file())
-    hashes = [_hash(path, path.stat().st_mtime_ns) for path in files if path.suffix != ".md"]
+    hashes = [unchanged_sha256(path) for path in files if path.suffix != ".md"]
     return hashlib.sha256(json.dumps([text, settings, hashes], sort_keys=True, default=str).encode()).hexdigest()
 
 

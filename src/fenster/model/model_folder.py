@@ -19,7 +19,7 @@ from fenster.data.context import ContextConfig
 from fenster.data.tokenizer import Tokenizer
 from fenster.errors import InputError
 from fenster.io.files import atomic_folder
-from fenster.io.hashing import file_sha256
+from fenster.io.hashing import file_sha256, unchanged_sha256
 from fenster.io.model_json import FORMAT_VERSION, MODEL_JSON, read_model_json
 from fenster.model.config import ModelConfig
 from fenster.model.init import WithoutWeights
@@ -217,7 +217,7 @@ def _tensors(folder: Path, hashes: dict[str, str]) -> dict[str, Tensor]:
     tensors: dict[str, Tensor] = {}
     for path in _parts(folder):
         try:
-            if path.name in hashes and file_sha256(path) != hashes[path.name]:
+            if path.name in hashes and unchanged_sha256(path) != hashes[path.name]:
                 raise InputError("checksum mismatch: the file is corrupted", path=path, fix="copy the folder again")
             tensors |= load_file(path)
         except (OSError, SafetensorError) as error:

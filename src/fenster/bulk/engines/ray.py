@@ -32,11 +32,19 @@ _PATIENCE = 10.0  # seconds for a cluster to answer
 
 class RayCluster:
     def __init__(
-        self, address: str, folder: Path, config: DecodeConfig, device: str, most_actors: int = _MOST_ACTORS
+        self,
+        address: str,
+        folder: Path,
+        config: DecodeConfig,
+        device: str,
+        actors_per_gpu: int = 1,
+        most_actors: int = _MOST_ACTORS,
     ) -> None:
         """`address`: of a cluster, `auto` for the one that this machine belongs to, or `local` to start one here. An
-        actor takes a GPU, or on CPUs as many cores as the settings have threads (one if they do not say)."""
+        actor takes a GPU or a share of one, or on CPUs as many cores as the settings have threads (one if they do
+        not say)."""
         self._address, self._config, self._device, self._most_actors = address, config, device, most_actors
+        self._actors_per_gpu = actors_per_gpu
         self._model = ModelFiles.read(folder, config)
 
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Any]]:
@@ -85,7 +93,7 @@ class RayCluster:
         attempts = ray.remote(num_cpus=0, max_restarts=-1)(Attempts).options(scheduling_strategy=here).remote()
         has_gpus = self._device == "cuda" or (self._device == "auto" and ray.cluster_resources().get("GPU", 0) > 0)
         threads = self._config.threads or 1
-        resources = {"num_gpus": 1} if has_gpus else {"num_cpus": threads}
+        resources = {"num_gpus": 1 / self._actors_per_gpu} if has_gpus else {"num_cpus": threads}
         device = "cuda" if has_gpus else "cpu"
         config = self._config if has_gpus else self._config.model_copy(update={"threads": threads})
         numbers = ray.data.from_items(
