@@ -76,17 +76,17 @@ def test_files_that_are_missing_are_an_error(results: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("x.json | way=a b, length=8 | seconds ms", "1.23 ms"),
-        ("x.json | way=a b, length=16 | seconds ms", "2,469 ms"),
-        ("x.json | way=a b, length=8 | memory MiB", "3 MiB"),
-        ("x.json | way=a b, length=16 | seconds / way=a b, length=8", "2000.0"),
+        ("x.json | way=a, b, length=8 | seconds ms", "1.23 ms"),
+        ("x.json | way=a, b, length=16 | seconds ms", "2,469 ms"),
+        ("x.json | way=a, b, length=8 | memory MiB", "3 MiB"),
+        ("x.json | way=a, b, length=16 | seconds / way=a, b, length=8", "2000.0"),
         ("x.json | program=fenster | sentences", "7.42"),
-        ("x.json | way=a b, length=16 | length/seconds count", "6"),
+        ("x.json | way=a, b, length=16 | length/seconds count", "6"),
     ],
 )
 def test_figures_of_measurements(tmp_path: Path, text: str, expected: str) -> None:
-    rows = '[{"way": "a b", "length": 8, "seconds": 0.0012345, "memory": 3145728}, '
-    rows += '{"way": "a b", "length": 16, "seconds": 2.469, "memory": 0}]'
+    rows = '[{"way": "a, b", "length": 8, "seconds": 0.0012345, "memory": 3145728}, '
+    rows += '{"way": "a, b", "length": 16, "seconds": 2.469, "memory": 0}]'
     (tmp_path / "x.json").write_text(
         f'{{"rows": {rows}, "programs": [{{"program": "fenster", "sentences": 7.4189}}]}}'
     )
@@ -94,7 +94,7 @@ def test_figures_of_measurements(tmp_path: Path, text: str, expected: str) -> No
     with pytest.raises(NoRowError):
         measured("x.json | way=b | seconds", tmp_path)
     with pytest.raises(ValueError, match="2 rows"):
-        measured("x.json | way=a b | seconds", tmp_path)
+        measured("x.json | way=a, b | seconds", tmp_path)
 
 
 def test_significant_digits() -> None:

@@ -3,7 +3,7 @@
     {bench/attention-h200.json | way=window-gpu, length=736 | seconds ms}
     {bench/train-h200.json | system=window, length=1024 | tokens_per_second / system=nn.Transformer, length=1024}
 
-Three parts: a file below results/; which row of it; a field (or one over another, `measured/seconds`) and its unit, or
+Three parts: a file below results/; which row of it; a field (or one over another, `measured/seconds`) with its unit, or
 the ratio to another row. Rows are all objects in the file's lists.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -55,7 +56,7 @@ def measured(text: str, results: Path) -> str:
 
 
 def _field(path: Path, where: str, field: str) -> float:
-    conditions = [part.partition("=")[::2] for part in where.split(", ")]
+    conditions = [part.partition("=")[::2] for part in re.split(r", (?=\w+=)", where)]
     found = [row for row in _rows(path) if all(str(row.get(key)) == value for key, value in conditions)]
     if not found:
         raise NoRowError(f"{path.name}: no row with {where}")

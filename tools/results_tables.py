@@ -40,7 +40,9 @@ from fenster.evaluate.result import Result, Score, compare_scores
 from tools.bench_figures import NoRowError, measured
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENTS = tuple(ROOT / "docs" / name for name in ("results.md", "performance.md", "scale.md"))
+DOCUMENTS = tuple(
+    ROOT / "docs" / name for name in ("results.md", "model.md", "history.md", "performance.md", "scale.md")
+)
 RESULTS = ROOT / "results"
 _TABLE = re.compile(r"(<!-- results\n(.*?)\n-->\n\n)(.*?)(?=\n\n|\Z)", re.DOTALL)
 _CELL = re.compile(r"\{([^{}]+)\}")

@@ -32,7 +32,7 @@ COMMANDS = {
         "Convert a corpus to the house format (JSONL, one document per line) or to another.",
     ),
     "data": ("fenster.cli.data:app", "Look at documents and make some."),
-    "configs": ("fenster.cli.configs:configs", "List the configurations that ship with fenster, or print one."),
+    "configs": ("fenster.cli.configs:configs", "List the built-in configurations, or print one."),
     "prepare": (
         "fenster.cli.prepare:prepare",
         "Learn the tokenizer and turn raw documents into memory-mapped token ids.",

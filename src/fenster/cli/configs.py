@@ -6,30 +6,24 @@ from pathlib import Path
 
 from rich.table import Table
 
-from fenster.configs import KINDS, Kind, find_config, shipped, summary
+from fenster.configs import KINDS, find_config, shipped, summary
+from fenster.errors import ConfigError
 from fenster.io.progress import wide_console
 
 
 def configs(name: str | None = None, /) -> None:
-    """List the configurations that ship with fenster, or print one.
+    """List the built-in configurations, or print one.
 
-    Examples:
-
-    ```
-    fenster configs
-    fenster configs train/europarl/window > mine.yaml
-    ```
+    To change one and use it as a file: `fenster configs train/europarl/window > mine.yaml`, then `fenster train
+    mine.yaml`.
 
     Parameters
     ----------
     name
-        `prepare/NAME` or `train/NAME`: print that configuration, to be changed and used as a file.
+        `prepare/NAME`, `train/NAME`, or NAME alone where both commands do not have it.
     """
     if name is not None:
-        command, _, rest = name.partition("/")
-        kind: Kind = "train" if command == "train" else "prepare"
-        path = find_config(Path(rest if command in ("prepare", "train") else name), kind)
-        print(path.read_text(encoding="utf-8"), end="")
+        print(_named(name).read_text(encoding="utf-8"), end="")
         return
     for kind in KINDS:
         table = Table(f"fenster {kind} …", "what it is", box=None)
@@ -37,3 +31,18 @@ def configs(name: str | None = None, /) -> None:
             table.add_row(config, summary(path))
         wide_console().print(table)
         print()
+
+
+def _named(name: str) -> Path:
+    command, _, rest = name.partition("/")
+    kind = next((kind for kind in KINDS if kind == command), None)
+    if kind is not None:
+        return find_config(Path(rest), kind)
+    kinds = [kind for kind in KINDS if name in shipped(kind)]
+    if len(kinds) == 1:
+        return shipped(kinds[0])[name]
+    known = [f"{kind}/{config}" for kind in KINDS for config in shipped(kind)]
+    raise ConfigError(
+        f"{'two configurations are' if kinds else 'no configuration is'} called {name!r}",
+        expected=", ".join(f"{kind}/{name}" for kind in kinds) or ", ".join(known),
+    )

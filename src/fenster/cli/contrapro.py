@@ -96,10 +96,12 @@ def contrapro(
     output
         Keep the result as JSON.
     """
-    if (scores is None) == (model.model is None):
-        raise ConfigError("no scores given", expected="either --scores or --model")
+    if scores is not None and model.model is not None:
+        raise ConfigError("scores and a model to score with are given", expected="either --scores or --model")
     if scores is not None and (write_scores is not None or translate or scoring_alignment is not None):
-        raise ConfigError("--write-scores, --translate and --scoring-alignment need --model")
+        raise ConfigError(
+            "--write-scores, --translate and --scoring-alignment need a model", fix="leave --scores out"
+        )
     if decoding.alignment is not None and not translate:
         raise ConfigError("--alignment is for --translate", fix="for scoring there is --scoring-alignment")
     for name, count in (("--left", left), ("--right", right)):
@@ -111,7 +113,7 @@ def contrapro(
         raise ConfigError("--output and --write-scores name the same file", path=output)
     for written in (output, write_scores):
         check_not_input(written, [items, scores])
-    loaded = None if model.model is None else model.load(device)
+    loaded = None if scores is not None else model.load(device)
     if loaded is not None and left is None:
         preceding = loaded.description.context.preceding
         left = DEFAULT_CONTEXT if preceding is None else preceding

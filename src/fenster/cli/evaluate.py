@@ -68,8 +68,10 @@ def evaluate(
         Corpora of the system's training, each in one file: how many pairs of the test set are in them, too, and
         scores without those.
     """
-    if (hypotheses is not None) + (hyp is not None) + (model.model is not None) != 1:
-        raise ConfigError("nothing to evaluate", expected="one of: a file of translations, --hyp, --model")
+    if (hypotheses is not None) + (hyp is not None) + (model.model is not None) > 1:
+        raise ConfigError(
+            "more than one thing to evaluate", expected="one of: a file of translations, --hyp, --model"
+        )
     path = hypotheses or hyp
     check_not_input(output, [path, *test_set.paths])
     for corpus in training:
@@ -80,7 +82,7 @@ def evaluate(
         raise ConfigError("--by-document needs more than one document, and --resample documents")
     system = System(name=title or (path.stem if path else ""))
     extra: dict[str, Any] = {}
-    if model.model is not None:
+    if path is None:
         path = translations_path(output)
         translator = model.translator(decoding, device)
         extra = translate_test_set(documents, translator, path)

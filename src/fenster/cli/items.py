@@ -65,10 +65,10 @@ def items(
     output
         A folder for results and translations, one for each amount of context.
     """
-    if (hyp is None) == (model.model is None):
-        raise ConfigError("nothing to evaluate", expected="either --hyp or --model")
-    if model.model is not None and output is None:
-        raise ConfigError("--output is required with --model", fix="give --output FOLDER")
+    if hyp is not None and model.model is not None:
+        raise ConfigError("more than one thing to evaluate", expected="either --hyp or --model")
+    if hyp is None and output is None:
+        raise ConfigError("--output is required to translate", fix="give --output FOLDER, or translations with --hyp")
     amounts = [_amount(text) for text in given or ("0", "1", "2", "4", "all")]
     if hyp is not None and len(amounts) != 1:
         raise ConfigError("the context of these translations is not known", fix="give --given 0, or --given all")
@@ -78,10 +78,10 @@ def items(
     )
     for written in results.values():
         check_not_input(written, [path, hyp])
-        if model.model is not None:
+        if hyp is None:
             translations_path(written)
     translator = None
-    if model.model is not None:
+    if hyp is None:
         decoding = for_single_items(decoding, model.folder)
         translator = model.translator(decoding, device)
     for amount in amounts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 PROBLEMS = {
-    "numbers": "figures differ from the source's",
+    "numbers": "figures of the source are missing",
     "characters": "characters that the model does not know came out as \ufffd",
     "repetition": "words are repeated over and over",
     "length": "much longer or shorter than the source",

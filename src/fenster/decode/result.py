@@ -27,7 +27,7 @@ class Translated:
     seconds: float = 0.0
     """Its share of the search's time."""
     warnings: tuple[str, ...] = ()
-    """What looks wrong with it, by the names in `guards.PROBLEMS`."""
+    """What looks wrong with it, by the names in `problems.PROBLEMS`."""
     missed_terms: tuple[str, ...] = ()
     """Terms of the glossary that it lacks: source → target."""
 

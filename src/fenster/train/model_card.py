@@ -11,6 +11,7 @@ def card(description: Description, note: str | None) -> str:
     """README.md of a model folder."""
     training, model = description.training, description.model
     inputs = training["data"]["inputs"]
+    more = ", on that of the model it started from" if training.get("warm_start") else ""
     lines = [
         f"# {description.system}",
         "",
@@ -49,8 +50,8 @@ def card(description: Description, note: str | None) -> str:
         "",
         "## Limits",
         "",
-        "Trained on the data named above and nothing else: expect other domains and languages to be translated "
-        "badly. Translations have not been checked by people.",
+        f"Trained on the data named above{more} and nothing else: expect other domains and languages to be "
+        "translated badly. Translations have not been checked by people.",
         "",
     ]
     return "\n".join(lines)
