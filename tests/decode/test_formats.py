@@ -73,10 +73,29 @@ def words(data: bytes) -> str:
         )
 
 
-@pytest.mark.parametrize("path", GOOD, ids=lambda path: path.name)
+BESIDE = (".po", ".pot", ".xlf")  # translations stand beside their source
+
+
+@pytest.mark.parametrize("path", [path for path in GOOD if path.suffix not in BESIDE], ids=lambda path: path.name)
 def test_a_translator_that_copies_gives_the_same_bytes(path: Path) -> None:
     data = path.read_bytes()
     assert render(parse(data, path.name), lambda one: one.text) == data
+
+
+def test_a_translation_that_equals_its_source_is_written_beside_it() -> None:
+    """A name, or nothing but an address: an empty target would be shown as one."""
+    catalogue = (
+        'msgid "Name"\nmsgstr ""\n\n#, fuzzy\nmsgid "Version"\nmsgstr "Wrong"\n\nmsgid "%s"\nmsgstr ""\n\n'
+        'msgid "Day"\nmsgstr "Tag"\n'
+    )
+    made = render(parse(catalogue.encode(), "a.po"), lambda one: one.text).decode()
+    assert 'msgid "Name"\nmsgstr "Name"' in made and 'msgid "Version"\nmsgstr "Version"' in made
+    assert 'msgid "%s"\nmsgstr "%s"' in made and 'msgstr "Tag"' in made
+    table = b"id,en,de\n1,Name,\n2,Good night,Gute Nacht\n"
+    assert render(parse(table, "a.csv"), lambda one: one.text) == table.replace(b"Name,", b"Name,Name")
+    xliff = next(path for path in GOOD if path.name == "hand_v12.xlf").read_bytes()
+    units = etree.fromstring(render(parse(xliff, "a.xlf"), lambda one: one.text)).iter("{*}trans-unit")
+    assert all(unit.find("{*}target") is not None for unit in units if unit.get("translate") != "no")
 
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.name)

@@ -12,9 +12,10 @@ from markdown_it import MarkdownIt
 
 from fenster.data.dataset import PreparedData
 from fenster.decode.config import DecodeConfig
-from fenster.decode.files import FileOptions
+from fenster.decode.files import FileOptions, FileSegment
 from fenster.decode.files.translate import translate_parsed
 from fenster.decode.markup import Enclosed, Words, insert_marks, without_pairs
+from fenster.decode.result import Translated
 from fenster.decode.translator import Translator
 from fenster.document import Mark
 from tests.helpers.files import parse, render
@@ -58,7 +59,7 @@ def test_what_is_translated() -> None:
         "It runs over **two** lines and has `code` in it.",
         "A quotation that is wrapped over two lines, see ![a picture](dog.png).",
         "First item",
-        "[ ] A task with ~~wrong~~ right text",
+        "A task with ~~wrong~~ right text",
         "Nested item",
         "Name",
         "Price",
@@ -180,3 +181,46 @@ def test_nesting_is_valid_whatever_the_attention(n_pairs: int, n_words: int, see
         else:
             stack.append(tag)
     assert not stack
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "See [the guide] or [a text][].\n\n[the guide]: https://a.b\n[a text]: https://a.c\n",
+            "SEE [THE GUIDE][the guide] OR [A TEXT][a text].\n\n[the guide]: https://a.b\n[a text]: https://a.c\n",
+        ),
+        (
+            "One.[^1] Two.[^long-name]\n\n[^1]: A note.\n[^long-name]: Another\n    one.\n",
+            "ONE.[^1] TWO.[^long-name]\n\n[^1]: A NOTE.\n[^long-name]: ANOTHER ONE.\n",
+        ),
+        ("***Note:*** Read this.\n\n___Very___ good.\n", "***NOTE:*** READ THIS.\n\n___VERY___ GOOD.\n"),
+        ("## 1. A heading\n\n***\n", "## 1. A HEADING\n\n***\n"),
+        ('+++\ntitle = "Keep"\n+++\n\nWords.\n', '+++\ntitle = "Keep"\n+++\n\nWORDS.\n'),
+        ("> [!WARNING]\n> Do not open.\n", "> [!WARNING]\n> DO NOT OPEN.\n"),
+        (":::note\nBe careful.\n:::\n", ":::note\nBE CAREFUL.\n:::\n"),
+        ("Term\n: Its meaning.\n", "TERM\n: ITS MEANING.\n"),
+        ("- [ ] To do\n- [x] Done *now*\n", "- [ ] TO DO\n- [x] DONE *NOW*\n"),
+    ],
+)
+def test_blocks_of_other_dialects_keep_their_form(text: str, expected: str) -> None:
+    parsed = parse(text, "a.md")
+    assert render(parsed, lambda words: words) == text
+    louder = iter([Translated(one.text, _louder(one)) for one in parsed.segments])
+    assert "".join(map(str, parsed.render(louder))) == expected
+
+
+def _louder(segment: FileSegment) -> str:
+    """Words in capitals, marks as they are."""
+    made, at = "", 0
+    for mark in segment.marks:
+        made += segment.text[at : mark.start].upper() + segment.text[mark.start : mark.end]
+        at = mark.end
+    return made + segment.text[at:].upper()
+
+
+def test_tags_are_pairs_if_they_nest() -> None:
+    (segment,) = parse("Click <a href='x'>*the* button</a>, <i>now *or</i> later* <br> please.\n", "a.md").segments
+    marks = [(segment.text[mark.start : mark.end], mark.pair) for mark in segment.marks]
+    assert [text for text, pair in marks if pair is None] == ["<i>", "</i>", "<br>"]
+    assert marks[0][1] == marks[3][1] and marks[1][1] == marks[2][1]

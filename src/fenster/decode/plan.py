@@ -25,6 +25,7 @@ from fenster.document import Mark
 from fenster.io.files import TextFiles
 from fenster.language import Register, languages, load_language
 from fenster.language.capitals import is_capitals, small
+from fenster.language.characters import usual_characters
 from fenster.language.identify import LanguageCheck
 from fenster.language.numbers import NumberConverter
 from fenster.language.protect import ProtectedSpan, ProtectedText, Protector, protected
@@ -117,6 +118,7 @@ class Planner:
         self.glossary = None if config.glossary is None else read_glossary(config.glossary, source, target)
         self.protects = config.protection
         self.quotes = None if target is None else target.quotes
+        self._usual_characters = usual_characters(tokenizer.characters, source)
         self._target = pair[1] if known and pair is not None else None
         self._language = LanguageCheck(*pair) if known and pair is not None and not config.assume_language else None
 
@@ -177,9 +179,8 @@ class Planner:
         return SegmentPlan(text, (written,))
 
     def _unknown_words(self, text: str) -> list[tuple[int, int]]:
-        """Words with characters that have no piece, which the model would make nonsense of, spelt in bytes; and
-        what is too long to be a word."""
-        known = self._tokenizer.characters
+        """Words with characters that the model would make nonsense of; and what is too long to be a word."""
+        known = self._usual_characters
         if not self._tokenizer.placeholders:
             return []
         longest = len(text) if self._source is None else _LONGEST_WORD

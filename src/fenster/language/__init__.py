@@ -88,6 +88,9 @@ class Language(Config):
     """Words that nearly every longer sentence has one of, and that are rare in other languages."""
     leading_words: tuple[str, ...] = ()
     """Words that belong to what follows them: a line does not end with one."""
+    foreign_letters: str | None = None
+    """Letters of other languages that are usual in this one. Words with any further letter are copied, as names are;
+    without this setting, only those with letters that a model has no piece for."""
     capital_words: tuple[str, ...] = ()
     """Words that are always written with a capital: I."""
     quotes: tuple[str, str]

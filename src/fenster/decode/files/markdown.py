@@ -18,7 +18,11 @@ from fenster.decode.files.markdown_inline import MarkdownError, Unit, units
 from fenster.decode.result import Translated
 from fenster.io.files import FileSource
 
-_FRONT_MATTER = re.compile(r"---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
+_FRONT_MATTER = re.compile(r"(?:---[ \t]*\n.*?\n(?:---|\.\.\.)|\+\+\+[ \t]*\n.*?\n\+\+\+)[ \t]*(?:\n|$)", re.DOTALL)
+_NOTE = re.compile(r"^( {0,3})(\[\^[^\]\s]+\]:)(?=[ \t])", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*:::.*$", re.MULTILINE)
+_DEFINITION = re.compile(r"(?<=\S\n):(?=[ \t]+\S)")
+_BEGINS = re.compile(r"[-+*](?:\s|$)|#{1,6}(?:\s|$)|>|(?:[-=*_][ \t]*){3,}$|`{3,}[^`]*$|~{3}|:(?:\s|::)")
 _BLOCK = re.compile(
     r"\s*(?:[-+*]\s|#{1,6}\s|>|\d+[.)]\s|[=~`|-]{3})"
 )  # what would begin a block at the start of a line
@@ -34,6 +38,7 @@ class Range:
     width: int
     """Of the lines to wrap to; 0 for a single line."""
     in_table: bool
+    in_heading: bool
     segments: tuple[FileSegment, ...]
 
 
@@ -60,7 +65,8 @@ class MarkdownDocument(ParsedFile):
             if words == " ".join(segment.text for segment in one.segments):
                 yield self.text[one.start : one.end].replace("\n", self.line_end)
             else:
-                words = re.sub(r"(?<!\\)\|", r"\\|", words) if one.in_table else _no_block(words)
+                words = re.sub(r"(?<!\\)\|", r"\\|", words) if one.in_table else words
+                words = words if one.in_table or one.in_heading else _no_block(words)
                 lines = _wrapped(words, one) if one.width else [words]
                 yield f"{self.line_end}{one.prefix}".join(lines)
             at = one.end
@@ -82,12 +88,14 @@ class MarkdownFormat(DocumentFormat):
         ends = source.line_ends()
         front = _FRONT_MATTER.match(text)
         body = text if front is None else re.sub(r"[^\n]", " ", front.group()) + text[front.end() :]
+        body = _as_commonmark(body)
         ranges: list[Range] = []
         skipped = 0
         file = _Lines(body)
-        in_table = False
+        in_table = in_heading = False
         for token in MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(body):
             in_table = token.type in ("td_open", "th_open") if token.type.endswith("_open") else in_table
+            in_heading = token.type == "heading_open" if token.type.endswith("_open") else in_heading
             if token.type != "inline" or token.map is None:
                 continue
             lines = file.find(token.content, token.map[0])
@@ -98,7 +106,8 @@ class MarkdownFormat(DocumentFormat):
             if parsed is None or lines is None:
                 skipped += 1
                 continue
-            ranges += [_range(unit, token.content, lines, file, options.language, in_table) for unit in parsed]
+            place = (in_table, in_heading)
+            ranges += [_range(unit, token.content, lines, file, options.language, place) for unit in parsed]
         return MarkdownDocument(text, tuple(ranges), ends[0] if ends else "\n", source.bom, skipped)
 
 
@@ -125,8 +134,26 @@ class _Lines:
         return positions
 
 
+def _as_commonmark(text: str) -> str:
+    """What the parser reads, of the same length: blocks of other dialects end the paragraph before them. Notes are
+    items of a list, as are definitions, and the lines around an admonition (:::note) are blank."""
+    text = _NOTE.sub(lambda match: match[1] + _item(len(match[2])), text)
+    return _DEFINITION.sub("-", _FENCE.sub(lambda match: " " * len(match.group()), text))
+
+
+def _item(width: int) -> str:
+    """The mark of an item of so many characters, which may interrupt a paragraph."""
+    digits = min(width - 1, 9)
+    return ">" * (width - 1 - digits) + "1".rjust(digits, "0") + ")"
+
+
 def _range(
-    unit: Unit, content: str, lines: list[tuple[int, int]], file: _Lines, language: str, in_table: bool
+    unit: Unit,
+    content: str,
+    lines: list[tuple[int, int]],
+    file: _Lines,
+    language: str,
+    place: tuple[bool, bool],
 ) -> Range:
     first, last = content.count("\n", 0, unit.start), content.count("\n", 0, unit.end)
     offsets = [0]
@@ -141,7 +168,7 @@ def _range(
     prefix = file.lines[number][:column] if last > first else ""
     width = max(len(part) for part in content.split("\n")[first : last + 1]) if last > first else 0
     segments = split_sentences(unit.text.rstrip(" "), unit.marks, lines[first][0] + 1, language)
-    return Range(position(unit.start, first), position(unit.end, last), prefix, width, in_table, segments)
+    return Range(position(unit.start, first), position(unit.end, last), prefix, width, *place, segments)
 
 
 def _no_block(text: str) -> str:
@@ -149,7 +176,7 @@ def _no_block(text: str) -> str:
     number = re.match(r"\d+(?=[.)]\s)", text)
     if number is not None:
         return f"{number.group()}\\{text[number.end() :]}"
-    return f"\\{text}" if re.match(r"[-+*](?:\s|$)|#{1,6}(?:\s|$)|>|(?:[-=~`|*_] ?){3}", text) else text
+    return f"\\{text}" if _BEGINS.match(text) else text
 
 
 def _wrapped(text: str, paragraph: Range) -> list[str]:

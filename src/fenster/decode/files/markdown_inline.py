@@ -19,7 +19,11 @@ _SOFT = re.compile(r"[ \t]*\n[ \t]*")
 _HARD = re.compile(r"(?: {2,}|\\)\n[ \t]*")
 _ENTITY = re.compile(r"&#?\w+;")
 _AUTOLINK = re.compile(r"<[^<>\s]*>")
-_TASK = re.compile(r"\[[ xX]\](?=\s)")
+_BEFORE = re.compile(
+    r"\[[ xX]\][ \t]+(?=\S)|\[![A-Za-z]+\][-+]?[ \t]*\n[ \t]*(?=\S)"
+)  # a task's box, an alert's kind
+_NOTE = re.compile(r"\[\^[^\]\s]+\]")
+_TAG = re.compile(r"<(/?)([A-Za-z][\w.-]*)[^<>]*?(/?)>", re.DOTALL)
 
 
 class MarkdownError(Exception):
@@ -35,17 +39,25 @@ class Unit:
     text: str = ""
     marks: list[Mark] = field(default_factory=list)
 
+    def begin_after(self, raw: str) -> None:
+        """Leave out what stands before the text and is not part of it."""
+        width = len(SPACES.sub(" ", raw))
+        if self.start + len(raw) > self.end or any(mark.start < width for mark in self.marks):
+            raise MarkdownError
+        self.start, self.text = self.start + len(raw), self.text[width:]
+        self.marks = [mark._replace(start=mark.start - width, end=mark.end - width) for mark in self.marks]
+
 
 def units(content: str, children: Sequence[Token]) -> list[Unit]:
     """The units of a paragraph. Raises MarkdownError."""
     walk = _Walk(content)
-    task = _TASK.match(content)
+    before = _BEFORE.match(content)
     walk.children(children)
     walk.finish()
     if walk.at != len(content.rstrip()):
         raise MarkdownError
-    if task is not None and walk.units:
-        walk.units[0].marks.insert(0, Mark(*task.span()))
+    if before is not None:
+        walk.units[0].begin_after(before.group())
     return [unit for unit in walk.units if unit.text]
 
 
@@ -54,13 +66,16 @@ class _Walk:
         self.content, self.at = content, 0
         self.units: list[Unit] = []
         self._unit = Unit(0)
-        self._open: list[int] = []
+        self._open: list[tuple[int, int]] = []  # pairs, and where the text between them begins
         self._pairs = 0
 
     def children(self, tokens: Sequence[Token]) -> None:
         skipping = False
-        for token in tokens:
-            if skipping:
+        tags = _paired_tags(tokens)
+        for number, token in enumerate(tokens):
+            if number in tags:
+                self._literal(token.content, opens=tags[number])
+            elif skipping:
                 skipping = token.type != "link_close"
             elif token.type == "link_open" and token.markup == "autolink":
                 self._take(_AUTOLINK, mark=True)
@@ -105,7 +120,11 @@ class _Walk:
             here = self.content[self.at : self.at + 1]
             entity = _ENTITY.match(self.content, self.at) if here == "&" else None
             known = html.unescape(entity.group()) if entity else ""
-            if here == "\\" and self.content[self.at + 1 : self.at + 2] == rest[0]:
+            note = _NOTE.match(self.content, self.at) if here == "[" else None
+            if note is not None and rest.startswith(note.group()):
+                self._add(note.group(), mark=True)
+                rest = rest[len(note.group()) :]
+            elif here == "\\" and self.content[self.at + 1 : self.at + 2] == rest[0]:
                 self._add(self.content[self.at : self.at + 2], mark=True)
                 rest = rest[1:]
             elif entity and rest.startswith(known) and known != entity.group():
@@ -134,20 +153,31 @@ class _Walk:
         pair = None
         if opens:
             self._pairs += 1
-            self._open.append(self._pairs)
+            self._open.append((self._pairs, self.at + len(text)))
             pair = self._pairs
         elif opens is False:
             if not self._open:
                 raise MarkdownError
-            pair = self._open.pop()
+            pair, _ = self._open.pop()
         self._add(text, mark=True, pair=pair, opens=bool(opens))
 
     def _close_link(self) -> None:
         end = _link_end(self.content, self.at)
-        self._literal(self.content[self.at : end], opens=False)
+        raw = self.content[self.at : end]
+        if raw not in ("]", "][]") or not self._open:
+            self._literal(raw, opens=False)
+            return
+        # The text is the label of the link's definition, too, which stays.
+        pair, begins = self._open.pop()
+        label = " ".join(self.content[begins : self.at].split())
+        shown = raw if label.startswith("^") else f"][{label}]"
+        self._add(raw, mark=True, pair=pair, shown=shown)
 
-    def _add(self, raw: str, mark: bool = False, pair: int | None = None, opens: bool = False) -> None:
-        shown = " ".join(raw.split("\n")) if mark else SPACES.sub(" ", raw)
+    def _add(
+        self, raw: str, mark: bool = False, pair: int | None = None, opens: bool = False, shown: str | None = None
+    ) -> None:
+        if shown is None:
+            shown = " ".join(raw.split("\n")) if mark else SPACES.sub(" ", raw)
         if shown == " " and (not self._unit.text or self._unit.text.endswith(" ")):
             shown = ""  # white space is normalised here, since marks count characters
         begin = len(self._unit.text)
@@ -159,6 +189,26 @@ class _Walk:
     def finish(self) -> None:
         self._unit.end = self.at
         self.units.append(self._unit)
+
+
+def _paired_tags(tokens: Sequence[Token]) -> dict[int, bool]:
+    """Which tokens are tags of HTML whose partner is among them, too, nested with all other pairs: True for those
+    that open."""
+    pairs: dict[int, bool] = {}
+    opened: list[tuple[str, int]] = []
+    for number, token in enumerate(tokens):
+        tag = _TAG.fullmatch(token.content) if token.type == "html_inline" else None
+        if tag is not None and tag[1] and opened and opened[-1][0] == tag[2].lower():
+            pairs |= {opened.pop()[1]: True, number: False}
+        elif tag is not None and not tag[1] and not tag[3]:
+            opened.append((tag[2].lower(), number))
+        elif token.type.endswith("_open"):
+            opened.append((token.type.removesuffix("_open"), number))
+        elif token.type.endswith("_close"):
+            kind = token.type.removesuffix("_close")
+            while opened and opened.pop()[0] != kind:  # tags that are not closed inside
+                pass
+    return pairs
 
 
 def _link_end(content: str, at: int) -> int:

@@ -21,16 +21,26 @@ class TextRange:
     lines: tuple[tuple[str, Unit | None], ...]
     """What is between line breaks and tabs, and these themselves, each with its unit if it has words."""
     written: Callable[[str], str]
+    elsewhere: bool = False
+    """The text stands in another place, so that a translation that equals it must be written, too."""
 
     @classmethod
     def of(
-        cls, start: int, end: int, value: str, line: int, language: str, written: Callable[[str], str]
+        cls,
+        start: int,
+        end: int,
+        value: str,
+        line: int,
+        language: str,
+        written: Callable[[str], str],
+        elsewhere: bool = False,
     ) -> TextRange | None:
-        """None if there is nothing to translate in `value`, or if it holds half a character."""
+        """None if there is nothing to write for `value`, or if it holds half a character."""
         if any("\ud800" <= character <= "\udfff" for character in value):
             return None
         lines = tuple((one, Unit.of([Part("words", one)], line, language)) for one in re.split(r"([\n\t])", value))
-        return cls(start, end, lines, written) if any(unit for _, unit in lines) else None
+        needed = any(unit for _, unit in lines) or (elsewhere and value.strip())
+        return cls(start, end, lines, written, elsewhere) if needed else None
 
     @property
     def segments(self) -> list[FileSegment]:
@@ -38,7 +48,7 @@ class TextRange:
 
     def translated(self, translations: Iterator[Translated]) -> str | None:
         """The new spelling; None if nothing changed."""
-        made, changed = "", False
+        made, changed = "", self.elsewhere
         for text, unit in self.lines:
             parts = None if unit is None else unit.translated(translations)
             made += text if parts is None else "".join(part.words for part in parts)

@@ -62,15 +62,12 @@ class XliffDocument(ParsedFile):
         return [[segment for one in self.units for segment in one.unit.segments]]
 
     def render(self, translated: Iterator[Translated]) -> Iterator[str | bytes]:
-        changed = False
-        for one in self.units:
-            parts = one.unit.translated(translated)
-            if parts is not None:
-                self._write(one, parts)
-                changed = True
-        if not changed:
+        if not self.units:
             yield self.data
             return
+        for one in self.units:
+            parts = one.unit.translated(translated)
+            self._write(one, list(one.parts) if parts is None else parts)
         for element in (self.root, *self.root.iter(_V1 + "file")):
             key = "trgLang" if self.version == _V2 else "target-language"
             named = element.get(key) or ""
@@ -104,7 +101,8 @@ class XliffDocument(ParsedFile):
             parent.set("state", "translated")
 
     def remarks(self) -> list[str]:
-        return [f"{len(self.units)} units are marked as in need of a review"] if self.units else []
+        how = "in need of a review" if self.version == _V1 else "translated, and not yet reviewed"
+        return [f"{len(self.units)} units are marked as {how}"] if self.units else []
 
 
 def _copy(value: etree._Element | None) -> etree._Element | None:
