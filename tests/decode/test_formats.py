@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shutil
 import subprocess
 import zipfile
@@ -93,9 +94,10 @@ def test_a_translation_that_equals_its_source_is_written_beside_it() -> None:
     assert 'msgid "%s"\nmsgstr "%s"' in made and 'msgstr "Tag"' in made
     table = b"id,en,de\n1,Name,\n2,Good night,Gute Nacht\n"
     assert render(parse(table, "a.csv"), lambda one: one.text) == table.replace(b"Name,", b"Name,Name")
-    xliff = next(path for path in GOOD if path.name == "hand_v12.xlf").read_bytes()
-    units = etree.fromstring(render(parse(xliff, "a.xlf"), lambda one: one.text)).iter("{*}trans-unit")
-    assert all(unit.find("{*}target") is not None for unit in units if unit.get("translate") != "no")
+    xliff = """<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2" version="1.2"><file source-language="en" datatype="x"
+        original="x"><body><trans-unit id="1"><source>Name</source></trans-unit></body></file></xliff>"""
+    made = render(parse(xliff.encode(), "a.xlf"), lambda one: one.text).decode()
+    assert '<target state="needs-review-translation">Name</target>' in made
 
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.name)
@@ -518,3 +520,23 @@ def test_a_name_that_does_not_fit_is_refused(tmp_path: Path, capsys: pytest.Capt
     with pytest.raises(SystemExit) as stopped:
         main(["translate", str(path), "-o", str(tmp_path / "a.pdf")])
     assert stopped.value.code == 2 and "ends in .docx" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("{n, plural, =0{No messages} one{{n} message} other{{n} messages}}",
+         "{n, plural, =0{NO MESSAGES} one{{n} MESSAGE} other{{n} MESSAGES}}"),
+        ("You have {n, plural, one {# file} other {# files}} here.",
+         "YOU HAVE {n, plural, one {# FILE} other {# FILES}} HERE."),
+        ("{who, select, female {{n, plural, one {her dog} other {her dogs}}} other {their dogs}}",
+         "{who, select, female {{n, plural, one {HER DOG} other {HER DOGS}}} other {THEIR DOGS}}"),
+        ("A {name} and {n, plural, broken", "A {name} AND {n, plural, broken"),
+    ],
+)  # fmt: skip
+def test_keywords_of_icu_messages_are_code(message: str, expected: str) -> None:
+    def loud(segment: FileSegment) -> str:
+        return re.sub(r"\{[^}]*\}?|[^{}]+", lambda one: one[0] if "{" in one[0] else one[0].upper(), segment.text)
+
+    parsed = parse(json.dumps({"a": message}).encode(), "app_en.arb")
+    assert json.loads(render(parsed, loud)) == {"a": expected}

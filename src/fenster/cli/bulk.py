@@ -58,7 +58,11 @@ def translate_many(
     from fenster.io import storage
 
     if not files or "-" in files:
-        raise ConfigError("standard input is no file of several", fix="name the files")
+        raise ConfigError("standard input cannot be combined with other files", fix="name the files")
+    if output == "-":
+        raise ConfigError("several files are not written to standard output", fix="give -o FOLDER")
+    if not storage.is_url(output) and Path(output).is_file():
+        raise ConfigError("is a file", path=output, expected="a folder, new or old", fix="give another with -o")
     if where.workers is not None and where.ray is not None:
         raise ConfigError("--workers and --ray exclude each other", fix="give one of them")
     local = [Path(name) for name in files if not storage.is_url(name) and not _is_pattern(name)]

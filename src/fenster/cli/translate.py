@@ -146,6 +146,8 @@ def translate(
     file, target = (_unless_dash(path) for path in (file, None if output is None else Path(output)))
     for path in (target, bilingual):
         check_not_input(path, [file, history])
+    if target is not None and bilingual is not None and target.resolve() == bilingual.resolve():
+        raise ConfigError("--output and --bilingual name the same file", path=target)
     if bilingual is not None:
         check_review(bilingual)
     options = FileOptions(one_sentence_per_line, *languages, keep_lines, documents, columns, nbest)

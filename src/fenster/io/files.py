@@ -127,8 +127,9 @@ class FileSource:
         return "\ufeff" if self.data.startswith("\ufeff".encode()) else ""
 
     def line_ends(self) -> list[str]:
-        """How each line ends; the last one ends in a line feed even if it has no end."""
-        return ["\r\n" if line.endswith(b"\r\n") else "\n" for line in io.BytesIO(self.data)]
+        """How each line ends; the last one ends like the one before it if it has no end, or in a line feed."""
+        ends = ["\r\n" if line.endswith(b"\r\n") else "\n" for line in io.BytesIO(self.data)]
+        return ends[:-1] + ends[-2:-1] if len(ends) > 1 and not self.data.endswith(b"\n") else ends
 
 
 def decoded_lines(raw_lines: Iterable[bytes], path: Path) -> Iterator[tuple[int, str]]:

@@ -111,7 +111,7 @@ class NumberConverter:
             "date": r"\d{4}-\d{2}-\d{2}(?:T[\d:.]+Z?)?|\d{1,2}/\d{1,2}/(?:\d{4}|\d{2})|\d{1,2}\.\d{1,2}\.\d{4}",
             "time": rf"\d{{1,2}}(?:[:.]\d{{2}}(?::\d{{2}})?)? ?{half}|\d{{1,2}}:\d{{2}}(?::\d{{2}})?(?:[.,]\d+)?",
             "large": rf"[-−]?[{_SIGNS}] ?{number}[ -]?(?:{large})\b(?!-)|(?:{_CODES}) ?{number} ?(?:{large})\b(?!-)",
-            "amount": rf"[-−]?[{_SIGNS}] ?[-−]?{number}(?! ?(?:{scale})\b)|{number} ?[{_SIGNS}]",
+            "amount": rf"[-−]?[{_SIGNS}] ?[-−]?{number}(?! ?(?:{scale})\b)|(?<!\^){number} ?[{_SIGNS}]",
             "coded": rf"(?:{_CODES}) ?{number}(?! ?(?:{scale})\b)|{number} ?(?:{_CODES})\b",
             "percentage": rf"[-−+±]?{number} ?[%‰]",
             "quantity": rf"[-−+±]?{structured}|{bare}",

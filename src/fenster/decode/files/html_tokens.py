@@ -9,6 +9,7 @@ from typing import Literal
 
 Kind = Literal["start", "end", "empty", "text", "other"]
 _ATTRIBUTE = re.compile(r"([^\s=/>\"'<]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>\"']+)))?")
+_TEMPLATE = re.compile(r"<%.*?%>", re.DOTALL)
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"}
 
 
@@ -28,8 +29,11 @@ class Token:
 
 def tokens(text: str) -> list[Token]:
     scanner = _Scanner(text)
-    scanner.feed(text)
+    last = text.rfind(">") + 1  # no tag ends after it: the parser would look for one from every < there
+    scanner.feed(_TEMPLATE.sub(_as_instruction, text[:last]))
     scanner.close()
+    if last < len(text):
+        scanner.events.append((last, "text", "", ()))
     starts = [start for start, *_ in scanner.events]
     ends = [*starts[1:], len(text)] if starts else []
     return [
@@ -37,6 +41,11 @@ def tokens(text: str) -> list[Token]:
         for (start, kind, name, attributes), end in zip(scanner.events, ends, strict=True)
         if end > start
     ]
+
+
+def _as_instruction(template: re.Match[str]) -> str:
+    """`<%= name %>` as a processing instruction of the same length, which the parser knows."""
+    return "<?" + re.sub(r"[<>]", " ", template.group()[2:-2]) + " >"
 
 
 def closing(listed: list[Token], number: int) -> int | None:
@@ -71,6 +80,12 @@ class _Scanner(HTMLParser):
     def _note(self, kind: Kind, name: str = "", attributes: tuple[tuple[str, str | None], ...] = ()) -> None:
         line, column = self.getpos()
         self.events.append((self._lines[line - 1] + column, kind, name, attributes))
+
+    def parse_marked_section(self, i: int, report: int = 1) -> int:
+        try:
+            return super().parse_marked_section(i, report)
+        except AssertionError:  # "<![" without a name: a comment, as browsers have it
+            return self.parse_bogus_comment(i)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._note("empty" if tag in VOID else "start", tag, tuple(attrs))

@@ -23,6 +23,7 @@ from fenster.io.files import FileSource
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _FO = "{urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0}"
+_STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
 _STYLE_NAME = _TEXT + "style-name"
 _WORDS = Vocabulary(
     pairs=frozenset({_TEXT + "span", _TEXT + "a", _TEXT + "meta"}),
@@ -94,8 +95,11 @@ class OpenDocumentFormat(DocumentFormat):
 def _paragraphs(root: etree._Element, language: str) -> list[Paragraph]:
     """Those with words, in order; the line of a segment is the number of its paragraph."""
     made = []
+    parents = {one.get(_STYLE + "name"): one.get(_STYLE + "parent-style-name") for one in root.iter(_STYLE + "style")}
     for number, element in enumerate(root.iter(_TEXT + "p", _TEXT + "h"), start=1):
-        code = "Preformatted" in (element.get(_STYLE_NAME) or "") or "Source" in (element.get(_STYLE_NAME) or "")
+        style = element.get(_STYLE_NAME)
+        names = f"{style} {parents.get(style)}"  # an automatic style is called P2
+        code = "Preformatted" in names or "Source" in names
         if not code and next(element.iterancestors(*_UNTRANSLATED), None) is None:
             made.append(Paragraph.read(element, number, language))
     return [one for one in made if one is not None]

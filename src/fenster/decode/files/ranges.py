@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from fenster.decode.files.base import FileSegment, ParsedFile
+from fenster.decode.files.icu import icu_parts
 from fenster.decode.files.inline import Part, Unit
 from fenster.decode.result import Translated
 from fenster.io.files import FileSource
@@ -19,7 +20,8 @@ class TextRange:
     start: int
     end: int
     lines: tuple[tuple[str, Unit | None], ...]
-    """What is between line breaks and tabs, and these themselves, each with its unit if it has words."""
+    """What is between line breaks, tabs and keywords of ICU, and these themselves, each with its unit if it has
+    words."""
     written: Callable[[str], str]
     elsewhere: bool = False
     """The text stands in another place, so that a translation that equals it must be written, too."""
@@ -38,7 +40,11 @@ class TextRange:
         """None if there is nothing to write for `value`, or if it holds half a character."""
         if any("\ud800" <= character <= "\udfff" for character in value):
             return None
-        lines = tuple((one, Unit.of([Part("words", one)], line, language)) for one in re.split(r"([\n\t])", value))
+        lines = tuple(
+            (one, Unit.of([Part("words", one)], line, language) if is_text else None)
+            for part, is_text in icu_parts(value)
+            for one in re.split(r"([\n\t])", part)
+        )
         needed = any(unit for _, unit in lines) or (elsewhere and value.strip())
         return cls(start, end, lines, written, elsewhere) if needed else None
 

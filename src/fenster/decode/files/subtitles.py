@@ -30,6 +30,7 @@ _DRAWING = re.compile(r"\{[^{}]*\\p[1-9]")
 _MARKUP = r"(?:<[^<>]*>|\{\\[^{}]*\})"
 _AROUND = re.compile(rf"((?:{_MARKUP}|[♪#]|\s)*)(.*?)((?:{_MARKUP}|[♪#]|\s)*)$", re.DOTALL)
 _DASH = re.compile(rf"((?:{_MARKUP})*[-–—‐]\s*)(?=\S)")
+_ENDS_IN_DASH = re.compile(r"[-–—‐]\s*$")
 _STANDS_ALONE = re.compile(r"[\[(][^\])]*[\])]$|[^a-z]*[A-Z][^a-z]*$")  # a sound, a title
 _LABEL = re.compile(r"[A-Z][A-Z .'-]+:")
 _ENDS = re.compile(rf"[.!?…:;]['\"”’»)\]]*(?:{_MARKUP})*$")
@@ -237,7 +238,9 @@ def _passages(turns: Sequence[Turn], cues: Sequence[Cue], language: str) -> list
 def _continues(group: Sequence[Turn], turn: Turn, cues: Sequence[Cue]) -> bool:
     last = group[-1]
     pause = cues[turn.cue].start - cues[last.cue].end
-    speaks_anew = turn.cue == last.cue or _DASH.search(turn.before) is not None or "♪" in turn.before + last.after
+    speaks_anew = (
+        turn.cue == last.cue or _ENDS_IN_DASH.search(turn.before) is not None or "♪" in turn.before + last.after
+    )
     speaks_anew = speaks_anew or _STANDS_ALONE.match(last.text) is not None or _begins_anew(last.text, turn.text)
     return not (
         speaks_anew

@@ -19,10 +19,12 @@ from fenster.data.text import normalise
 from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
 from fenster.decode.result import Translated
 from fenster.io.files import STANDARD_INPUT, FileSource
+from fenster.language.spans import SpanFinder
 
 _MARKS = re.compile(r"\s*(?:>\s?)*(?:(?:[-*+•‣◦·–—]|\(?\d{1,3}[.)]|\(?[a-z]\)|#{1,6}|\[[ xX]\])\s+)*")
 _COLUMNS = re.compile(r"(\s*\t\s*| {3,})")
 _NOT_PROSE = re.compile(r"[|{}]|[;=]$|^\w+://|^\W*$|[=<>]=|\(\)|\t| {3,}")
+_PROTECTED = SpanFinder()
 _MOST_LINES = 200  # of a paragraph
 _NARROWEST, _WIDEST = 40, 120  # characters of the lines of a paragraph that was wrapped
 
@@ -76,14 +78,23 @@ class WrappedParagraph:
         if texts == list(self.segments):
             return self.raw
         lines = textwrap.wrap(
-            " ".join(texts),
+            _unbreakable(" ".join(texts), self.segments),
             self.width,
             initial_indent=self.first,
             subsequent_indent=self.other,
             break_long_words=False,
             break_on_hyphens=False,
         )
-        return "".join(line + self.end for line in lines)
+        return "".join(line.replace("\0", " ") + self.end for line in lines)
+
+
+def _unbreakable(text: str, sources: Sequence[str]) -> str:
+    """The translation with NUL for spaces in what is protected: a line may not end there."""
+    for source in sources:
+        for span in _PROTECTED.find(source):
+            literal = source[span.start : span.end]
+            text = text.replace(literal, literal.replace(" ", "\0"))
+    return text
 
 
 AnyLine = TypeVar("AnyLine", Line, Line | WrappedParagraph)
