@@ -68,6 +68,8 @@ def test_json_forms_lists_and_html(start: Start, translator: Translator) -> None
         ({"q": "Hi.", "register": "polite", **PAIR}, 400, "register"),
         ({"q": "x" * 2000, **PAIR}, 413, "exceeds text limit"),
         ({"q": "a \ud800 b", **PAIR}, 400, "surrogate"),
+        ({"q": "Hi.", "source": "\ud800", "target": "de"}, 400, "is not supported"),
+        ({"q": "Hi.", "format": "\ud800", **PAIR}, 400, "format is not supported"),
         ({"q": ["Hi."] * 600, **PAIR}, 413, "exceeds text limit"),
         ({"q": [""] * 2000, **PAIR}, 413, "exceeds text limit"),
         ({"q": "Hi.", "alternatives": 1e999, **PAIR}, 400, "alternatives"),
@@ -139,6 +141,41 @@ def test_a_client_that_vanishes_stops_its_translation(start: Start) -> None:
     while engine.open and time.monotonic() < began + 10:
         time.sleep(0.02)
     assert not engine.open
+
+
+def test_a_client_that_leaves_before_the_answer_stops_its_translation(start: Start) -> None:
+    url = start()
+    engine = start.app.state.service.engine  # type: ignore[attr-defined]
+    body = {"q": [f"Here is the lamp number {number}." for number in range(400)], **PAIR}
+    with pytest.raises(httpx.ReadTimeout):
+        httpx.post(f"{url}/translate", json=body, timeout=0.3)
+    began = time.monotonic()
+    while time.monotonic() < began + 10 and 'path="/translate",status="499"' not in httpx.get(f"{url}/metrics").text:
+        time.sleep(0.05)
+    assert not engine.open and 'path="/translate",status="499"' in httpx.get(f"{url}/metrics").text
+
+
+def test_a_defect_is_counted_and_says_nothing(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = start()
+    monkeypatch.setattr("fenster.serve.libretranslate.detect_language", lambda *_: 1 / 0)
+    answer = httpx.post(f"{url}/detect", json={"q": "Hi."})
+    assert answer.status_code == 500 and "ZeroDivision" not in answer.text and list(answer.json()) == ["error"]
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert 'path="/detect",status="500"} 1.0' in httpx.get(f"{url}/metrics").text
+
+
+def test_texts_of_odd_characters(start: Start) -> None:
+    url = start(most_characters=1000)
+    half = httpx.post(
+        f"{url}/v1/documents", content=b'{"text": "\\ud800"}', headers={"Content-Type": "application/json"}
+    )
+    assert half.status_code == 400 and "surrogate" in half.json()["error"]
+    returns = httpx.post(f"{url}/translate", json={"q": "Here is the lamp.\rIt is old.\r\nYes", **PAIR})
+    assert returns.status_code == 200 and len(returns.json()["translatedText"].splitlines()) == 3
+    long = httpx.post(f"{url}/v1/documents", json={"text": "A sentence. " * 100})
+    assert long.status_code == 413
+    tags = httpx.post(f"{url}/translate", json={"q": "Hello <![ world." + "<a " * 200, "format": "html", **PAIR})
+    assert tags.status_code == 200
 
 
 def test_keys_and_rates(start: Start, tmp_path: Path) -> None:

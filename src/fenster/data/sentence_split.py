@@ -9,13 +9,14 @@ import sentencex
 from fenster.data.text import normalise
 
 _TAG = re.compile(r"<[^<>]*>")
+_RUN = re.compile(r"([^\w\s.!?])\1{19,}")  # of quotation marks, say, over which sentencex takes quadratic time
 
 
 def sentences(text: str, language: str = "en") -> list[str]:
     """The sentences of one line or paragraph, none of them empty; joined with spaces they are the text again."""
     text = normalise(text)
     joined: list[str] = []
-    for part in sentencex.segment(language, text) if text else ():
+    for part in _segmented(text, language) if text else ():
         # Only where there is a space: ASP.NET is one word. A closing tag belongs to what it follows.
         together = joined and not (joined[-1][-1:].isspace() or part[:1].isspace())
         wordless = joined and not any(character.isalnum() for character in _TAG.sub("", part))
@@ -24,3 +25,13 @@ def sentences(text: str, language: str = "en") -> list[str]:
         else:
             joined.append(part)
     return [sentence for sentence in map(normalise, joined) if sentence]
+
+
+def _segmented(text: str, language: str) -> list[str]:
+    """As sentencex has it; long runs of one sign count as a word."""
+    parts = list(sentencex.segment(language, _RUN.sub(lambda run: "x" * len(run.group()), text)))
+    made, at = [], 0
+    for part in parts:
+        made.append(text[at : at + len(part)])
+        at += len(part)
+    return made if at == len(text) else list(sentencex.segment(language, text))

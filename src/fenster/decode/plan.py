@@ -28,7 +28,7 @@ from fenster.language.capitals import is_capitals, small
 from fenster.language.characters import usual_characters
 from fenster.language.identify import LanguageCheck
 from fenster.language.numbers import NumberConverter
-from fenster.language.protect import ProtectedSpan, ProtectedText, Protector, protected
+from fenster.language.protect import LONGEST_TEXT, ProtectedSpan, ProtectedText, Protector, cuts_of_long, protected
 from fenster.language.register import RegisterCounter
 
 _LONGEST_WORD = 80  # characters
@@ -159,10 +159,11 @@ class Planner:
         if language is not None and language == self._target:
             return SegmentPlan(text, (text,), ("language",))
         warnings = () if language is None else ("language",)
-        if not self.protects and not singles and not enclosed:
+        if not self.protects and not singles and not enclosed and len(inner) <= LONGEST_TEXT:
             piece = self._piece(ProtectedText((inner,), source=inner), register)
             return SegmentPlan(text, tuple(part for part in (prefix, piece, suffix) if part), warnings)
-        spans = self.protector.spans(text, singles, self._unknown_words(text))
+        wanted = self.protects or singles or enclosed
+        spans = self.protector.spans(text, singles, self._unknown_words(text)) if wanted else []
         first, last = _around(spans, len(prefix), len(text) - len(suffix))
         inside = [one.shifted(-first) for one in spans if first <= one.span.start and one.span.end <= last]
         around = [one.shifted(-first) for one in enclosed]
@@ -197,7 +198,11 @@ class Planner:
         enclosed: Sequence[Enclosed] = (),
     ) -> list[str | Piece]:
         if not self._tokenizer.placeholders:
-            return self._between([(one.span.start, one.span.end) for one in spans], text, register, enclosed)
+            apart = [
+                *((one.span.start, one.span.end) for one in spans),
+                *((cut, cut) for cut in cuts_of_long(text, spans)),
+            ]
+            return self._between(sorted(apart), text, register, enclosed)
         pieces = protected(text, spans)
         if not any(_has_letters(piece.visible) for piece in pieces):
             return [text]

@@ -21,6 +21,7 @@ PlaceholderKind = Literal["x", "n", "t"]
 PLACEHOLDERS: dict[PlaceholderKind, int] = {"x": 16, "n": 16, "t": 8}
 """How many there are: x for text, n for numbers, t for times."""
 Numbers = Literal["convert", "keep", "model"]
+LONGEST_TEXT = 1000  # characters that one search translates; the longest sentences of novels have about 800
 _NAME = re.compile(r"(?<![\w-])[A-Z][\w-]*\w(?![\w-])")
 
 
@@ -207,7 +208,7 @@ def marked(text: str, spans: Sequence[tuple[Span, Placeholder]]) -> Marked:
 
 def protected(text: str, spans: Sequence[ProtectedSpan]) -> list[ProtectedText]:
     """Text with all of `spans` as placeholders, numbered in order: one part, or several if there are more spans than
-    placeholders of a kind. Joined, the parts are the text."""
+    placeholders of a kind, or if the text is too long for one search. Joined, the parts are the text."""
     pieces: list[ProtectedText] = []
     used = dict.fromkeys(PLACEHOLDERS, 0)
     placed: list[tuple[Span, Placeholder]] = []
@@ -222,7 +223,10 @@ def protected(text: str, spans: Sequence[ProtectedSpan]) -> list[ProtectedText]:
         begin, placed, values, lengths = end, [], {}, {}
         used.update(dict.fromkeys(PLACEHOLDERS, 0))
 
+    cuts = cuts_of_long(text, spans)
     for one in spans:
+        while cuts and cuts[0] <= one.span.start:
+            finish(cuts.pop(0))
         if used[one.kind] == PLACEHOLDERS[one.kind]:
             finish(one.span.start)
         placeholder = Placeholder(one.kind, used[one.kind])
@@ -230,8 +234,30 @@ def protected(text: str, spans: Sequence[ProtectedSpan]) -> list[ProtectedText]:
         placed.append((one.span, placeholder))
         values[placeholder] = one.forms[0]
         lengths[placeholder] = one.span.end - one.span.start
+    for cut in cuts:
+        finish(cut)
     finish(len(text))
     return pieces
+
+
+def cuts_of_long(text: str, spans: Sequence[ProtectedSpan]) -> list[int]:
+    """Where a text is cut that is too long to be one sentence: after punctuation, or a space, and never in a span. A
+    search takes time and memory with its length, and no model has seen such sentences."""
+    cuts: list[int] = []
+    begin = 0
+    while len(text) - begin > LONGEST_TEXT:
+        last = begin + LONGEST_TEXT
+        ends = (
+            [match.end() for match in re.finditer(pattern, text[begin + LONGEST_TEXT // 3 : last])]
+            for pattern in (r"[.;:!?]\s+", r",\s+", r"\s+")
+        )
+        cut = next((begin + LONGEST_TEXT // 3 + found[-1] for found in ends if found), last)
+        inside = next((one.span for one in spans if one.span.start < cut < one.span.end), None)
+        if inside is not None:
+            cut = inside.start if inside.start > begin else inside.end
+        cuts.append(cut)
+        begin = cut
+    return [cut for cut in cuts if cut < len(text)]
 
 
 def _only_occurrence(forms: Sequence[str], text: str) -> Span | None:

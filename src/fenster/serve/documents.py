@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any, Literal
 
@@ -55,10 +56,10 @@ async def accepted(request: Request, body: DocumentRequest) -> AsyncIterator[Tra
     """The translations to come; whatever is wrong with a request is said before the stream begins."""
     check_access(request, None)
     service = service_of(request)
-    document = _document(body, service)
     history = body.history[-_MOST_HISTORY:]
     terms = [f"{source}{forms}" for source, forms in body.glossary.items()]
-    service.check_length([*document.texts, *terms, *(text for pair in history for text in pair)])
+    service.check_length([body.text, *body.segments, *terms, *(text for pair in history for text in pair)])
+    document = await asyncio.to_thread(_document, body, service)
     earlier = service.sessions.history(body.session) if body.session else []
     if earlier is None:
         raise RefusedError(404, "no such session")

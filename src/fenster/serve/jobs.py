@@ -32,6 +32,8 @@ from fenster.io.lock import ProcessLock
 from fenster.serve.engine import Engine, FailedError, OverloadedError, TooLateError
 
 _KEPT = 24 * 3600.0  # seconds that a finished job is kept
+_KEPT_FIELDS = ("name", "register", "glossary", "state", "error", "segments", "done")
+_CLEANED = 600.0  # seconds between looks for old jobs
 _AGAIN = 1.0  # seconds until a job asks for its turn again
 _TRIES = 3
 _PAIRS = "pairs.json"
@@ -76,6 +78,7 @@ class FileJobs:
         self._folder = folder if folder is not None else Path(self._temporary.name if self._temporary else "")
         self._lock = ProcessLock(self._folder / ".lock")
         self._jobs: dict[str, FileJob] = {}
+        self._cleaning: asyncio.Task[None] | None = None
 
     def lock(self) -> None:
         """One service per folder: two would take each other's jobs."""
@@ -88,6 +91,7 @@ class FileJobs:
 
     def start(self) -> None:
         """Pick up what an earlier process left."""
+        self._cleaning = asyncio.create_task(self._clean())
         for path in self._folder.glob("*/job.json"):
             try:
                 record = json.loads(path.read_text(encoding="utf-8"))
@@ -101,6 +105,8 @@ class FileJobs:
     async def stop(self) -> None:
         """What is not finished is left for the next start, if there is a folder that stays."""
         tasks = [job.task for job in self._jobs.values() if job.task is not None and not job.task.done()]
+        if self._cleaning is not None:
+            tasks.append(self._cleaning)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -221,9 +227,15 @@ class FileJobs:
         return self._folder / job.token / f"upload{job.suffix}"
 
     def _keep(self, job: FileJob) -> None:
-        record = {name: getattr(job, name) for name in ("name", "register", "glossary", "state", "error")}
+        record = {name: getattr(job, name) for name in _KEPT_FIELDS}
         with atomic_path(self._folder / job.token / "job.json") as temporary:
             temporary.write_text(json.dumps(record) + "\n", encoding="utf-8")
+
+    async def _clean(self) -> None:
+        """Forget old jobs now and then, whether or not new ones come."""
+        while True:
+            self._forget()
+            await asyncio.sleep(_CLEANED)
 
     def _forget(self) -> None:
         """Remove jobs that have been finished for long."""

@@ -96,7 +96,12 @@ async def translate_file(request: Request) -> dict[str, str]:
     if source == fields["target"]:
         raise RefusedError(400, f"{source} to {source} is not supported for files")
     job = service.jobs.add(await upload.read(), name, "")
-    if not await service.jobs.finished(job, service.config.deadline):
+    try:
+        in_time = await service.unless_gone(request, service.jobs.finished(job, service.config.deadline))
+    except RefusedError:
+        await service.jobs.remove(job)
+        raise
+    if not in_time:
         raise TooLateError
     if job.state == "failed":
         raise RefusedError(400, job.error)

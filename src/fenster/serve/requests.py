@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Request
 from pydantic import Field
@@ -23,6 +23,7 @@ from fenster.serve.sessions import Sessions
 
 GlossaryField = Annotated[dict[str, str | Annotated[list[str], Field(max_length=100)]], Field(max_length=1000)]
 """Terms with their translations, or with all forms of them."""
+Result = TypeVar("Result")
 _LOOK = 0.5  # seconds between looks whether the client is still there
 
 
@@ -41,7 +42,11 @@ class Service:
 
     async def translate(self, request: Request, document: Document) -> list[Translated]:
         """All of a document; given up if the client goes away."""
-        task = asyncio.create_task(self.engine.translate(document, deadline=self.config.deadline))
+        return await self.unless_gone(request, self.engine.translate(document, deadline=self.config.deadline))
+
+    async def unless_gone(self, request: Request, work: Coroutine[Any, Any, Result]) -> Result:
+        """The result of some work, which is cancelled if the client goes away."""
+        task = asyncio.create_task(work)
         try:
             while not task.done():
                 await asyncio.wait([task], timeout=_LOOK)

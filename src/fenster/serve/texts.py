@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,8 @@ from fenster.decode.files.base import FileOptions, ParsedFile
 from fenster.decode.result import Translated
 from fenster.document import Document
 from fenster.io.files import FileSource
+
+_LONE_RETURN = re.compile(r"\r(?!\n)")  # ends lines, too, on very old machines
 
 
 @dataclass(frozen=True)
@@ -26,8 +29,12 @@ class RequestText:
         """`kind` is text or html."""
         form = document_format(kind)
         name = Path("request.html" if kind == "html" else "request.txt")
-        ends = [b"" if text.endswith(("\n", "\r")) else b"\n" for text in texts]
-        return cls([form.parse(FileSource(text.encode(), name), options) for text in texts], ends)
+        if kind == "text":
+            texts = [_LONE_RETURN.sub("\n", text) for text in texts]
+        sources = [FileSource(text.encode(), name) for text in texts]
+        ends = [(source.line_ends() or ["\n"])[-1].encode() for source in sources]
+        missing = [b"" if text.endswith("\n") else end for text, end in zip(texts, ends, strict=True)]
+        return cls([form.parse(source, options) for source in sources], missing)
 
     def document(self, register: str = "") -> Document:
         parts = (document for file in self.parsed for document in file.as_documents(register))

@@ -81,7 +81,7 @@ class _Scanner(HTMLParser):
         line, column = self.getpos()
         self.events.append((self._lines[line - 1] + column, kind, name, attributes))
 
-    def parse_marked_section(self, i: int, report: int = 1) -> int:
+    def parse_marked_section(self, i: int, report: bool = True) -> int:
         try:
             return super().parse_marked_section(i, report)
         except AssertionError:  # "<![" without a name: a comment, as browsers have it
