@@ -1,5 +1,5 @@
 #!/bin/sh
-# The main job on what ships with the repo: translate a document with the model of the package, and look at it.
+# The main job: translate a document with the bundled model, and look at it.
 set -eu
 cd "$(dirname "$0")/.."
 out=examples/out

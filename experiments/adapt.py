@@ -1,6 +1,6 @@
 """What adaptation gains, and what it forgets: python experiments/adapt.py [--pairs N] [-o FILE]
 
-The model that ships is adapted to the first pairs of the dialogue corpus, whose domain it has not seen (the corpus is
+The bundled model is adapted to the first pairs of the dialogue corpus, whose domain it has not seen (the corpus is
 for experiments only): alone, with the old weights as an anchor, and with general text beside it. All three models
 translate held-out dialogues (the development set) and held-out general text.
 """

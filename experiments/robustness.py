@@ -1,6 +1,6 @@
 """What survives translation: python experiments/robustness.py [--model FOLDER] [--before FOLDER] [--quick] [-o FILE]
 
-    python experiments/robustness.py                         # the model that ships, with and without protection
+    python experiments/robustness.py                         # the bundled model, with and without protection
     python experiments/robustness.py --before OLD/model      # against another model without protection
 
 1. 1,000 generated segments with known spans and numbers, made here and not with the patterns that protect them.

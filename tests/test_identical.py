@@ -1,4 +1,4 @@
-"""The model that ships translates as it did when it was recorded, segment by segment and byte by byte.
+"""The bundled model translates as it did when it was recorded, segment by segment and byte by byte.
 
 `identical.json` holds translations of a text of ours, and hashes of the translations of the first segments of six
 real test sets, in 8 bits and in float32; recorded before the restructuring of 0.2.0. A new model is a new recording:

@@ -3,8 +3,8 @@
     {bench/attention-h200.json | way=window-gpu, length=736 | seconds ms}
     {bench/train-h200.json | system=window, length=1024 | tokens_per_second / system=nn.Transformer, length=1024}
 
-Three parts: a file below results/; which row of it; a field (or one over another, `measured/seconds`) with its unit, or
-the ratio to another row. Rows are all objects in the file's lists.
+Three parts: a file below results/; which row of it; a field with its unit, or its ratio to that of another row. A
+field may be one over another (`measured/seconds`). Rows are all objects in the file's lists.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Count what docs/architecture.md says of the code's size: python tools/code_metrics.py [FOLDER WITH fenster]
 
-Works on any version of the package, so that two can be compared. Translates two sentences with the model that ships.
+Works on any version of the package, so that two can be compared. Translates two sentences with the bundled model.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from fenster.errors import FensterError
 if TYPE_CHECKING:
     from fenster.decode.files.translate import FileTranslator
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
 __all__ = ["Document", "FensterError", "ParallelDocument", "Segment", "__version__", "load", "sentences"]
 
 
@@ -20,7 +20,7 @@ def load(folder: Path | str | None = None, *, device: str = "auto", **settings: 
     """A translator from a model folder: `fenster.load("model", beam=4).translate(["A sentence.", "Another."])`, or
     `fenster.load().translate_file("report.docx")`.
 
-    Without a folder, the English-German model that ships with the package. Settings are those of
+    Without a folder, the bundled English-German model. Settings are those of
     `fenster.decode.config.DecodeConfig`; torch is imported here, not with the package.
     """
     from fenster.config import check

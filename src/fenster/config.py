@@ -70,7 +70,7 @@ def load(
         data = _parse(path.read_text(encoding="utf-8"), path, "not YAML")
     except FileNotFoundError:
         raise ConfigError(
-            "no such config file", path=path, fix="`fenster configs` lists those that ship with fenster"
+            "no such config file", path=path, fix="`fenster configs` lists the built-in ones"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot be read: {error}", path=path, expected="a YAML file") from None
@@ -120,7 +120,7 @@ def check(
             path=path,
             fix=None
             if path is None
-            else "correct them; the commented configs that ship with fenster show every key (`fenster configs`)",
+            else "correct them; the commented built-in configurations show every key (`fenster configs`)",
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""A real Chromium against a real `fenster serve` with the model that ships."""
+"""A real Chromium against a real `fenster serve` with the bundled model."""
 
 from __future__ import annotations
 

@@ -158,3 +158,24 @@ def test_an_interrupt_ends_all_workers_and_the_same_command_resumes(
     assert not alive, "no worker is left behind"
     assert subprocess.run(command, capture_output=True, timeout=180).returncode == 0
     assert len((tmp_path / "out" / "5.jsonl").read_text().splitlines()) == 120
+
+
+def test_workers_end_with_a_driver_that_is_killed(corpus: tuple[Path, list[str]], tmp_path: Path) -> None:
+    model, files = corpus
+    lines = [{"source": f"Here is the lamp of number {n}.", "id": str(n)} for n in range(120)]
+    (tmp_path / "5.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    command = [sys.executable, "-m", "fenster", "translate", *files, str(tmp_path / "5.jsonl"), "-m", str(model)]
+    command += [*OPTIONS, "--workers", "2", "-o", str(tmp_path / "out")]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+    deadline = time.monotonic() + 120
+    while not list((tmp_path / "out").glob(".5.jsonl.unfinished.jsonl")):
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.05)
+    children = psutil.Process(process.pid).children(recursive=True)
+    process.kill()
+    process.wait(20)
+    _, alive = psutil.wait_procs(children, timeout=20)
+    assert not alive, "no worker is left behind"
+    done = subprocess.run(command, capture_output=True, timeout=180, text=True)
+    assert done.returncode == 0, done.stderr
+    assert len((tmp_path / "out" / "5.jsonl").read_text().splitlines()) == 120

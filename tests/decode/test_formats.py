@@ -94,8 +94,9 @@ def test_a_translation_that_equals_its_source_is_written_beside_it() -> None:
     assert 'msgid "%s"\nmsgstr "%s"' in made and 'msgstr "Tag"' in made
     table = b"id,en,de\n1,Name,\n2,Good night,Gute Nacht\n"
     assert render(parse(table, "a.csv"), lambda one: one.text) == table.replace(b"Name,", b"Name,Name")
-    xliff = """<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2" version="1.2"><file source-language="en" datatype="x"
-        original="x"><body><trans-unit id="1"><source>Name</source></trans-unit></body></file></xliff>"""
+    xliff = """<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2" version="1.2">
+        <file source-language="en" datatype="x" original="x"><body>
+        <trans-unit id="1"><source>Name</source></trans-unit></body></file></xliff>"""
     made = render(parse(xliff.encode(), "a.xlf"), lambda one: one.text).decode()
     assert '<target state="needs-review-translation">Name</target>' in made
 

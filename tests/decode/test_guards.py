@@ -40,7 +40,7 @@ def test_what_no_word_looks_at_is_missed() -> None:
 
 
 def test_a_translation_without_half_of_its_sentence_misses_words() -> None:
-    """With the model that ships: the threshold lies between a whole translation and half of one."""
+    """With the bundled model: the threshold lies between a whole translation and half of one."""
     translator = fenster.load(beam=1)
     source = translator.planner.plan("I would like to thank you for your letter, but we could not open it.").pieces[0]
     whole, half = (

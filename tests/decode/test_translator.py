@@ -1,6 +1,5 @@
 """Documents in, documents out: nothing lost, strategies as the paper defines them."""
 
-import math
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -26,7 +25,7 @@ from fenster.decode.strategies.full_segment import fit
 from fenster.decode.strategies.sequential import Prefix, SequentialStrategy
 from fenster.decode.translator import Translator
 from fenster.document import Document
-from fenster.errors import ConfigError, FensterError
+from fenster.errors import ConfigError, FensterError, InputError
 from fenster.model.attention.alignment import decoding_alignments
 from fenster.model.layout import Layout
 from fenster.model.model_folder import LoadedModel
@@ -82,9 +81,9 @@ def test_a_very_long_sentence_is_flagged_not_cut(toy: PreparedData) -> None:
     loaded = make_loaded(toy, "window")
     found = translator(loaded, beam=1, length_ratio=0.01, length_extra=3).translate(["word " * 2500, "short"])
     assert len(found.segments) == 2 and found.segments[0].capped
-    assert (
-        len(found.segments[0].ids) == math.ceil(0.01 * len(toy.tokenizer.encode([("word " * 2500).strip()])[0])) + 3
-    )
+    pieces = 13  # of at most a thousand characters, each with a limit of its own
+    tokens = len(toy.tokenizer.encode([("word " * 2500).strip()])[0])
+    assert len(found.segments[0].ids) == pytest.approx(pieces - 1 + 0.01 * tokens + 3 * pieces, abs=pieces)
     logits = loaded.model.logits
     end = torch.nn.functional.one_hot(torch.tensor(EOS_ID), len(toy.tokenizer)) * 1000.0
     loaded.model.logits = lambda hidden: logits(hidden) + end  # type: ignore[method-assign]  # ends as soon as it may
@@ -396,3 +395,22 @@ def test_a_memory_is_reused_and_is_context(toy: PreparedData, tmp_path: Path) ->
     stopped = Translator(loaded, DecodeConfig(memory=memory, **usual))
     done = result.segments[:2]
     assert [one.text for one in stopped.stream(texts, done=done)] == result.texts[2:]
+
+
+@pytest.mark.parametrize("wrong", [None, b"bytes", [None], ["\ud800"], Document.of("x", ["\ud800 hi"])])
+def test_what_is_no_document_is_refused(toy: PreparedData, wrong: Any) -> None:
+    with pytest.raises(InputError):
+        list(translator(make_loaded(toy, "window"), beam=1).stream(wrong))
+
+
+@pytest.mark.parametrize("wrong", ["conversation.tsv", ["ab", "cd"], [("a",)], [("a", "b", "c")], [("a", "\ud800")]])
+def test_a_history_is_pairs_of_texts(toy: PreparedData, wrong: Any) -> None:
+    with pytest.raises(InputError):
+        translator(make_loaded(toy, "window"), beam=1).translate(["Here is the lamp."], history=wrong)
+
+
+def test_a_history_may_come_one_by_one(toy: PreparedData) -> None:
+    model = translator(make_loaded(toy, "window"), beam=1)
+    pairs = [("Here is the lamp.", "Hier ist die Lampe.")]
+    texts = [model.translate(["It is old."], history=given).texts for given in (pairs, (one for one in pairs))]  # type: ignore[arg-type]
+    assert texts[0] == texts[1]

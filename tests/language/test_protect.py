@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fenster.language import load_language
-from fenster.language.protect import PLACEHOLDERS, Placeholder, Protector, protected
+from fenster.language.protect import LONGEST_TEXT, PLACEHOLDERS, Placeholder, Protector, cuts_of_long, protected
 
 PROTECTOR = Protector(load_language("en"), load_language("de"))
 
@@ -71,3 +71,14 @@ def test_forgotten_spaces_beside_placeholders() -> None:
     code, address, name = (part for part in piece.parts if isinstance(part, Placeholder))
     spaced = piece.spaced(["Nimm", code, "und", address, "oder pre-", name, "s", "."])
     assert "".join(part if isinstance(part, str) else "#" for part in spaced) == "Nimm # und #oder pre-#s."
+
+
+def test_long_texts_are_cut_between_words_and_never_in_a_span() -> None:
+    address = "https://example.com/" + "a" * 60
+    text = ("The old house stood by the river, and nobody knew who had built it. " * 20 + address + " ") * 3
+    spans = Protector().spans(text)
+    pieces = protected(text, spans)
+    assert len(pieces) == 5 and "".join(piece.source for piece in pieces) == text
+    assert all(len(piece.source) <= LONGEST_TEXT for piece in pieces)
+    assert [address in piece.source for piece in pieces].count(True) == 3
+    assert cuts_of_long("x" * 2500, []) == [1000, 2000] and cuts_of_long("short", []) == []

@@ -1,4 +1,4 @@
-"""Model folders in 8 bits and in parts, and the model that ships."""
+"""Model folders in 8 bits and in parts, and the bundled model."""
 
 from __future__ import annotations
 

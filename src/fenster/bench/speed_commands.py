@@ -147,7 +147,7 @@ def decode(
         ctranslate2 int8; fenster alone by default. On a GPU fenster multiplies in TF32 unless told otherwise, Hugging
         Face does not.
     layers
-        Of the encoder and the decoder, in the comparison; those of the model that ships are 10 3.
+        Of the encoder and the decoder, in the comparison; those of the bundled model are 10 3.
     rounds
         How often each program has its turn; medians are shown.
     json_

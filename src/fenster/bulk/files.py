@@ -102,7 +102,11 @@ def translate_files(
             if entry is not None and entry.stamp == stamps[task.target] and task.target.is_file():
                 summary.unchanged += 1
                 continue
-            if task.target.exists() and entry is None and not journal_path(task.target).exists():
+            if (
+                (task.target.exists() or task.target.is_symlink())
+                and entry is None
+                and not journal_path(task.target).exists()
+            ):
                 raise FensterError(
                     "exists already, and was not made by this command",
                     path=task.target,

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from fenster.bulk.manifest import DEAD_LETTERS
 from fenster.bulk.shard import Shard
 from fenster.bulk.shards import shard_format
 from fenster.bulk.shards.base import TEXT
@@ -64,6 +65,10 @@ def find_shards(
     for shard in shards.values():
         if shard.target in listing.sources:
             raise FensterError("would overwrite an input file", path=shard.target, fix="choose another output folder")
+        if shard.name.startswith(f"{DEAD_LETTERS}/"):
+            raise ConfigError(
+                "would be where faulty documents are kept", path=shard.target, fix=f"rename the folder {DEAD_LETTERS}"
+            )
     listing.shards.extend(shards.values())
     return listing
 

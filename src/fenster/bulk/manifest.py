@@ -19,6 +19,7 @@ from fenster.errors import FensterError, InputError
 from fenster.io import storage
 from fenster.io.lock import ProcessLock
 
+DEAD_LETTERS = "dead-letters"
 WORK = ".fenster"
 """The folder inside the output that holds all but translations."""
 _SECONDS = 1.0  # what was finished since the last segment is written after this long at most, with the next addition

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any, cast
 
-from fenster.bulk.manifest import WORK, Entry
+from fenster.bulk.manifest import DEAD_LETTERS, WORK, Entry
 from fenster.bulk.shards import SHARD_FORMATS, ShardFormat
 from fenster.bulk.shards.base import ID, WARNINGS
 from fenster.decode.files.base import FileOptions
@@ -40,7 +40,7 @@ class Shard:
     @property
     def dead_letters(self) -> str:
         """Documents that could not be translated, and why; only there if there are any."""
-        return storage.joined(self.output, "dead-letters", f"{self.name}.jsonl")
+        return storage.joined(self.output, DEAD_LETTERS, f"{self.name}.jsonl")
 
     @property
     def parts(self) -> str:

@@ -31,7 +31,7 @@ COMMANDS = {
         "fenster.cli.import_:import_corpus",
         "Convert a corpus to the house format (JSONL, one document per line) or to another.",
     ),
-    "data": ("fenster.cli.data:app", "Look at documents and make some."),
+    "data": ("fenster.cli.data:app", "Inspect corpora and prepared data; generate test documents."),
     "configs": ("fenster.cli.configs:configs", "List the built-in configurations, or print one."),
     "prepare": (
         "fenster.cli.prepare:prepare",

@@ -53,6 +53,7 @@ def adapt(
     from rich.table import Table
 
     from fenster.adapt import adapt as run
+    from fenster.config import check
     from fenster.decode.config import DecodeConfig
     from fenster.errors import ConfigError
     from fenster.io.progress import report, wide_console
@@ -65,7 +66,7 @@ def adapt(
         model.folder,
         general=general,
         minutes=minutes,
-        decoding=DecodeConfig(beam=beam),
+        decoding=check({"beam": beam}, DecodeConfig),
         device=device,
     )
     if result.stopped is not None:
@@ -75,5 +76,5 @@ def adapt(
         table.add_row(*comparison.cells)
     wide_console().print(table)
     if not general:
-        report("how other text is translated now was not measured: --general CORPUS does, and keeps it better")
+        report("what this does to other text was not measured; --general CORPUS measures it, and preserves it better")
     print(f"-> {output}")

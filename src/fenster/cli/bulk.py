@@ -83,7 +83,7 @@ def translate_many(
     others = set(listing.others) - {storage.absolute(str(task.file)) for task in tasks}
     if others:
         some = ", ".join(sorted(others)[:10]) + (" …" if len(others) > 10 else "")
-        report(f"{len(others):,} file(s) left out, which hold no documents that are read there: {some}")
+        report(f"{len(others):,} file(s) left out, in no format of documents: {some}")
     if not listing.shards and not tasks and not listing.failed:
         raise InputError(
             "nothing to translate there", path=files[0], expected=".parquet or .jsonl files of documents"

@@ -25,7 +25,7 @@ from fenster.errors import InputError
 from fenster.io.files import atomic_text
 from fenster.io.progress import wide_console
 
-app = App(name="data", help="Look at documents and make some.", help_format="markdown")
+app = App(name="data", help="Inspect corpora and prepared data; generate test documents.", help_format="markdown")
 
 
 @app.command

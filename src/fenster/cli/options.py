@@ -42,13 +42,13 @@ class ModelOption:
     """A model folder."""
 
     model: Annotated[Path | None, Parameter(name=["--model", "-m"])] = None
-    "A model folder, as in the `model` folder of a run; the English-German model of the package if left out."
+    "A model folder, as in the `model` folder of a run; the bundled English-German model if left out."
     system: str | None = None
     "A run below --model: `-m runs/europarl --system window` is `-m runs/europarl/window/model`."
 
     @property
     def folder(self) -> Path:
-        """The folder that the options name; without them, that of the model that ships with the package."""
+        """The folder that the options name; without them, that of the bundled model."""
         if self.model is None:
             if self.system is not None or not DEFAULT_MODEL.is_dir():
                 raise ConfigError("no model given", fix="give --model FOLDER")

@@ -40,7 +40,7 @@ def prepare(
     Parameters
     ----------
     config
-        A YAML file, or the name of a config that ships with fenster (`fenster configs`); `europarl` explains every
+        A YAML file, or the name of a built-in configuration (`fenster configs`); `europarl` explains every
         key.
     output
         The folder to make, instead of the config's.

@@ -37,7 +37,7 @@ def runs(
     """
     run_folders = _find(folders or [Path("runs")])
     console = wide_console()
-    table = Table("run", "state", "updates", "epoch", "valid ppl", "inside", "loss", "tok/s", "hours", box=None)
+    table = Table("run", "state", "updates", "epoch", "valid ppl", "without ends", "loss", "tok/s", "hours", box=None)
     for folder in run_folders:
         table.add_row(str(folder.path), *_row(folder))
     console.print(table)

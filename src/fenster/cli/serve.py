@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 from typing import Annotated
 
@@ -116,6 +117,7 @@ def serve(
     from fenster.decode.translator import Translator
 
     settings = check({"beam": beam, "batch_size": batch_size, "glossary": glossary}, DecodeConfig)
+    _check_address(config.host, config.port)
     app = create_app(Translator.load(model.folder, settings, device), config)
     server = uvicorn.Server(
         uvicorn.Config(
@@ -131,3 +133,17 @@ def serve(
     except SystemExit:  # uvicorn raises the signal again when all is finished: that is a clean end
         if not server.should_exit or not server.started:
             raise
+
+
+def _check_address(host: str, port: int) -> None:
+    """Say what is wrong with an address before the model is loaded."""
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            tried.bind(address)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot listen on {host}, port {port} ({error.strerror or error})",
+            fix="choose another --port, or another --host of this machine",
+        ) from None

@@ -35,7 +35,7 @@ def train(
     Parameters
     ----------
     config
-        A YAML file, or the name of a config that ships with fenster (`fenster configs`); `europarl/window` explains
+        A YAML file, or the name of a built-in configuration (`fenster configs`); `europarl/window` explains
         every key.
     output
         The run's folder, instead of the config's.

@@ -32,7 +32,7 @@ def find_config(given: Path, kind: Kind) -> Path:
         "no such config file",
         path=given,
         expected=f"a YAML file, or one of: {', '.join(known)}",
-        fix="`fenster configs` lists those that ship with fenster",
+        fix="`fenster configs` lists the built-in ones",
     )
 
 

@@ -10,13 +10,14 @@ from typing import Any, Self
 import numpy as np
 
 from fenster.data.corpora.pairs import read_pairs
-from fenster.data.text import check_texts, normalise
+from fenster.data.text import normalise
 from fenster.data.tokenizer import SEP_ID, Ids
 from fenster.decode.assemble import Assembler
 from fenster.decode.attention_maps import cross_attention
 from fenster.decode.config import FILE_SETTINGS, DecodeConfig
 from fenster.decode.document_state import DocumentState
 from fenster.decode.document_style import DocumentStyle
+from fenster.decode.given import Given, Pairs, as_document, as_history
 from fenster.decode.glossary import GivenTerms
 from fenster.decode.glossary_search import GlossarySearch
 from fenster.decode.guards import Checker
@@ -36,9 +37,6 @@ from fenster.model.attention.alignment import decoding_alignments
 from fenster.model.model_folder import LoadedModel, load_model
 from fenster.model.ops.device import find_device
 from fenster.model.ops.threads import use_threads
-
-Pairs = Sequence[tuple[str, str]]
-Given = Document | Sequence[str | Segment] | str
 
 
 class Translator:
@@ -147,6 +145,7 @@ class Translator:
         for the next. `done` holds, by document, the translations of its first segments that an earlier call made:
         they are context, and are not made again.
         """
+        history = as_history(history)
         if history or gold is not None:
             self.strategy.require_history()
         waiting = enumerate(documents)
@@ -155,8 +154,8 @@ class Translator:
         while not exhausted or len(pool):
             pool.gather()
             while pool.has_room and not exhausted:
-                number, given = next(waiting, (-1, None))
-                if given is None:
+                number, given = next(waiting, (None, ""))
+                if number is None:
                     exhausted = True
                     break
                 known = (done or {}).get(number, ())
@@ -271,18 +270,6 @@ def read_memory(path: Path | None) -> dict[str, str]:
     """Translations by their sources; of several the last."""
     pairs = [] if path is None else read_pairs(path)
     return {normalise(source): normalise(target) for source, target in pairs}
-
-
-def as_document(given: Given) -> Document:
-    if isinstance(given, Document):
-        return given
-    listed = [given] if isinstance(given, str) else list(given)
-    texts = check_texts(one.text if isinstance(one, Segment) else one for one in listed)
-    segments = (
-        one._replace(text=text) if isinstance(one, Segment) else Segment(text)
-        for one, text in zip(listed, texts, strict=True)
-    )
-    return Document("", tuple(segments))
 
 
 def _by_piece(ids: Sequence[int], count: int) -> list[list[int]]:

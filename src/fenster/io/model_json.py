@@ -1,4 +1,4 @@
-"""What can be known of a model folder without torch: where the one is that ships, and its `model.json`."""
+"""What can be known of a model folder without torch: where the bundled one is, and its `model.json`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from fenster.errors import InputError
 
 DEFAULT_MODEL = Path(__file__).parents[1] / "pretrained" / "en-de"
-"""The model that ships with the package."""
+"""The bundled model."""
 MODEL_JSON = "model.json"
 FORMAT_VERSION = 2
 _LANGUAGES = ("en", "de")  # of models of fenster 0.2 and earlier, which did not say

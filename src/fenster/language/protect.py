@@ -251,7 +251,7 @@ def cuts_of_long(text: str, spans: Sequence[ProtectedSpan]) -> list[int]:
             [match.end() for match in re.finditer(pattern, text[begin + LONGEST_TEXT // 3 : last])]
             for pattern in (r"[.;:!?]\s+", r",\s+", r"\s+")
         )
-        cut = next((begin + LONGEST_TEXT // 3 + found[-1] for found in ends if found), last)
+        cut = next((begin + LONGEST_TEXT // 3 + offsets[-1] for offsets in ends if offsets), last)
         inside = next((one.span for one in spans if one.span.start < cut < one.span.end), None)
         if inside is not None:
             cut = inside.start if inside.start > begin else inside.end

@@ -18,7 +18,7 @@ class ServeConfig(Config):
     """Of the text of one request; more is refused (413)."""
     most_bytes: int = Field(default=50_000_000, ge=1)
     """Of one request's body, files included; more is refused (413)."""
-    deadline: float = Field(default=600.0, gt=0)
+    deadline: float = Field(default=600.0, gt=0, le=7 * 24 * 3600.0)
     """Seconds that a request may take; then it is given up (504)."""
     keys: Path | None = None
     """A file of API keys, hashed (`fenster serve --new-key`); without one anybody who reaches the service may use

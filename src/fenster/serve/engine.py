@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from fenster.decode.document_state import DocumentState
+from fenster.decode.given import Pairs
 from fenster.decode.glossary import GivenTerms
 from fenster.decode.result import Translated
-from fenster.decode.translator import Pairs, Translator
+from fenster.decode.translator import Translator
 from fenster.document import Document
 
 _MOST_OPEN = 512  # documents that take turns; more wait in the queue

@@ -180,7 +180,7 @@ class Run:
         )
         if self._warm_start_text:
             self.logger.say(self._warm_start_text)
-        text = f"from update {progress.update:,}" if progress.update else "from scratch"
+        text = f"from update {progress.update:,}" if progress.update else "from the first update"
         self.logger.write({"kind": "start", "update": progress.update, "text": f"{text}, into {self.folder.path}"})
 
     def _train(self, caught: list[int]) -> int | None:

@@ -7,6 +7,8 @@ at a time. Files resume from their journals.
 from __future__ import annotations
 
 import multiprocessing
+import multiprocessing.connection
+import os
 import signal
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -14,6 +16,7 @@ from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from fenster.bulk.task import TRIES, Task, death, longest_first
@@ -109,6 +112,7 @@ def _interrupts_held() -> Iterator[None]:
 
 def _load(folder: Path, config: DecodeConfig, device: str) -> None:
     global _translator
+    Thread(target=_end_with_parent, daemon=True).start()
     progress.console.quiet = True  # the parent says how far all of them are
     try:
         _translator = Translator.load(folder, config, device)
@@ -116,6 +120,14 @@ def _load(folder: Path, config: DecodeConfig, device: str) -> None:
         _translator = error
     except Exception as error:
         _translator = FensterError(f"the model cannot be loaded ({error})")
+
+
+def _end_with_parent() -> None:
+    """A driver that is killed cannot end its workers, which would hold memory, and the locks of their files."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        multiprocessing.connection.wait([parent.sentinel])
+        os._exit(1)
 
 
 def _load_error() -> FensterError | None:

@@ -41,6 +41,11 @@ class Review(NamedTuple):
     languages: tuple[str, str]
     pairs: Sequence[Pair]
 
+    @property
+    def title(self) -> str:
+        """The name, as XML and HTML can hold it."""
+        return escape("".join(one if one.isprintable() else "\ufffd" for one in self.name))
+
 
 def check_review(path: Path) -> None:
     if path.suffix.lower() not in REVIEWS:
@@ -72,8 +77,8 @@ def _page(review: Review) -> bytes:
         ".w{background:#3a2f00}small{color:#ffd27a}}"
     )
     return (
-        f'<!DOCTYPE html>\n<html lang="{target}">\n<meta charset="utf-8">\n<title>{escape(review.name)}</title>\n'
-        f"<style>{style}</style>\n<h1>{escape(review.name)}</h1>\n<table>\n"
+        f'<!DOCTYPE html>\n<html lang="{target}">\n<meta charset="utf-8">\n<title>{review.title}</title>\n'
+        f"<style>{style}</style>\n<h1>{review.title}</h1>\n<table>\n"
         f"<tr><th>line</th><th>{source}</th><th>{target}</th></tr>\n{rows}</table>\n</html>\n"
     ).encode()
 
@@ -104,7 +109,7 @@ def _xliff(review: Review) -> bytes:
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         '<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">\n'
-        f'  <file original="{escape(review.name)}" source-language="{source}" target-language="{target}" '
+        f'  <file original="{review.title}" source-language="{source}" target-language="{target}" '
         f'datatype="plaintext">\n    <body>\n{units}    </body>\n  </file>\n</xliff>\n'
     ).encode()
 
@@ -132,7 +137,7 @@ def _word(review: Review) -> bytes:
     grid = '<w:tblGrid><w:gridCol w:w="4800"/><w:gridCol w:w="4800"/></w:tblGrid>'
     document = (
         '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body><w:p><w:r><w:rPr>'
-        f"<w:b/></w:rPr><w:t>{escape(review.name)}</w:t></w:r></w:p><w:tbl><w:tblPr><w:tblBorders>{border}"
+        f"<w:b/></w:rPr><w:t>{review.title}</w:t></w:r></w:p><w:tbl><w:tblPr><w:tblBorders>{border}"
         f"</w:tblBorders></w:tblPr>{grid}{rows}</w:tbl><w:p/></w:body></w:document>"
     )
     declaration = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'

@@ -56,9 +56,9 @@ class CsvFormat(DocumentFormat):
                     spelt = '"' + new.replace('"', '""') + '"' if quoted else new
                     return delimiter * missing + spelt
 
-                place = (destination.start, destination.end)
+                position = (destination.start, destination.end)
                 elsewhere = target != column
-                ranges.append(TextRange.of(*place, cell.value, cell.line, options.language, written, elsewhere))
+                ranges.append(TextRange.of(*position, cell.value, cell.line, options.language, written, elsewhere))
         return RangesDocument(text, tuple(one for one in ranges if one is not None), source.bom)
 
 

@@ -106,8 +106,8 @@ class MarkdownFormat(DocumentFormat):
             if parsed is None or lines is None:
                 skipped += 1
                 continue
-            place = (in_table, in_heading)
-            ranges += [_range(unit, token.content, lines, file, options.language, place) for unit in parsed]
+            where = (in_table, in_heading)
+            ranges += [_range(unit, token.content, lines, file, options.language, where) for unit in parsed]
         return MarkdownDocument(text, tuple(ranges), ends[0] if ends else "\n", source.bom, skipped)
 
 
@@ -153,7 +153,7 @@ def _range(
     lines: list[tuple[int, int]],
     file: _Lines,
     language: str,
-    place: tuple[bool, bool],
+    where: tuple[bool, bool],
 ) -> Range:
     first, last = content.count("\n", 0, unit.start), content.count("\n", 0, unit.end)
     offsets = [0]
@@ -168,7 +168,7 @@ def _range(
     prefix = file.lines[number][:column] if last > first else ""
     width = max(len(part) for part in content.split("\n")[first : last + 1]) if last > first else 0
     segments = split_sentences(unit.text.rstrip(" "), unit.marks, lines[first][0] + 1, language)
-    return Range(position(unit.start, first), position(unit.end, last), prefix, width, *place, segments)
+    return Range(position(unit.start, first), position(unit.end, last), prefix, width, *where, segments)
 
 
 def _no_block(text: str) -> str:

@@ -115,8 +115,8 @@ def _ranges(entry: _Entry, lines: list[str], starts: list[int], end: str, option
         def written(text: str, keyword: str = keyword, last: int = last) -> str:
             return f'{keyword} "{polib.escape(text)}"' + (end if lines[last - 1].endswith("\n") else "")
 
-        place, value = (starts[first], starts[last]), polib.unescape(spelt)
-        one = TextRange.of(*place, value, first + 1, options.language, written, elsewhere=True)
+        position, value = (starts[first], starts[last]), polib.unescape(spelt)
+        one = TextRange.of(*position, value, first + 1, options.language, written, elsewhere=True)
         made += [one] if one is not None else []
     return made
 

@@ -14,10 +14,11 @@ from fenster.decode.files import document_format
 from fenster.decode.files.base import FileOptions, FileSegment, ParsedFile
 from fenster.decode.files.bilingual import Pair
 from fenster.decode.files.output import beside, check_output
+from fenster.decode.given import Pairs
 from fenster.decode.problems import PROBLEMS
 from fenster.decode.result import Translated
 from fenster.decode.resume import Journal, stamp
-from fenster.decode.translator import Pairs, Translator
+from fenster.decode.translator import Translator
 from fenster.document import Document
 from fenster.errors import FensterError, writing
 from fenster.io.files import FileSource, atomic_path, check_not_input, compressed

@@ -1,0 +1,42 @@
+"""What callers hand over: a document in several forms, and earlier sentences with their translations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fenster.data.text import check_texts
+from fenster.document import Document, Segment
+from fenster.errors import InputError
+
+Pairs = Sequence[tuple[str, str]]
+Given = Document | Sequence[str | Segment] | str
+
+
+def as_document(given: Given | bytes | None) -> Document:
+    """A Document, its segments, or a single one; checked, so that errors name the segment."""
+    if given is None or isinstance(given, bytes):
+        raise InputError(f"{given!r} is not a document", expected="a Document, a list of texts, or a text")
+    if isinstance(given, Document):
+        check_texts(given.texts)
+        return given
+    listed = [given] if isinstance(given, str) else list(given)
+    texts = check_texts(one.text if isinstance(one, Segment) else one for one in listed)
+    segments = (
+        one._replace(text=text) if isinstance(one, Segment) else Segment(text)
+        for one, text in zip(listed, texts, strict=True)
+    )
+    return Document("", tuple(segments))
+
+
+def as_history(given: Pairs | str) -> list[tuple[str, str]]:
+    """Pairs of a sentence and its translation."""
+    pairs: list[object] = [given] if isinstance(given, str) else list(given)
+    made = []
+    for number, pair in enumerate(pairs, start=1):
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise InputError(
+                f"number {number} of the history is {pair!r}", expected="pairs: (sentence, its translation)"
+            )
+        source, target = check_texts(pair)
+        made.append((source, target))
+    return made
