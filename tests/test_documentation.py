@@ -22,7 +22,7 @@ def blocks(path: Path, language: str) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md", "docs/python.md"])
 def test_python_runs(name: str, toy: PreparedData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The blocks of a document one after the other, as a reader would type them."""
     (tmp_path / "examples" / "out").mkdir(parents=True)

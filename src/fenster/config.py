@@ -69,9 +69,7 @@ def load(
     try:
         data = _parse(path.read_text(encoding="utf-8"), path, "not YAML")
     except FileNotFoundError:
-        raise ConfigError(
-            "no such config file", path=path, fix="`fenster configs` lists the built-in ones"
-        ) from None
+        raise ConfigError("no such config file", path=path, fix="`fenster configs` lists the built-in ones") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot be read: {error}", path=path, expected="a YAML file") from None
     data = {} if data is None else data

@@ -541,3 +541,46 @@ def test_keywords_of_icu_messages_are_code(message: str, expected: str) -> None:
 
     parsed = parse(json.dumps({"a": message}).encode(), "app_en.arb")
     assert json.loads(render(parsed, loud)) == {"a": expected}
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "expected"),
+    [
+        (b"<p>Dear <%= a > b %>, <b>two</b> of them.</p>", "a.html", "<p>DEAR <%= a > b %>, <b>TWO</b> OF THEM.</p>"),
+        (b"<p>Dear <? x ?> you.</p>\n<p>a < b", "a.html", "<p>DEAR <? x ?> YOU.</p>\n<p>A &lt; B"),
+        (b"<p>Hello <![ world.</p>", "a.html", "<p>HELLO &lt;![ world.</p>"),
+    ],
+)
+def test_code_in_html_is_kept(data: bytes, name: str, expected: str) -> None:
+    assert render(parse(data, name), louder).decode() == expected
+
+
+def test_lines_break_outside_of_what_is_protected() -> None:
+    code = "`git commit --amend --no-edit --quiet`"
+    lines = [
+        f"To begin you should of course type {code}",
+        "in the terminal and then you may call us again",
+        "if need be.",
+    ]
+    parsed = parse("".join(f"{line}\n" for line in lines).encode(), "a.txt")
+    made = render(parsed, lambda one: one.text.replace("To begin", "Um zu beginnen, sollte man")).decode()
+    assert code in made and made.count("\n") > 2
+
+
+@pytest.mark.parametrize("options", [["-o", "same.html", "--bilingual", "same.html"], ["-o", "x.docx"]])
+def test_outputs_that_cannot_be_meant(
+    options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("Hello.\n")
+    with pytest.raises(SystemExit) as stopped:
+        main(["translate", "a.txt", *options])
+    assert stopped.value.code == 2 and ("same file" in (said := capsys.readouterr().err) or "its name says" in said)
+    assert not Path("same.html").exists() and not Path("x.docx").exists()
+
+
+def test_gettext_ends_lines_only_with_line_feeds() -> None:
+    parsed = parse('msgid "One\u2028two"\nmsgstr ""\n'.encode(), "a.po")
+    assert len(parsed.segments) == 1 and 'msgstr "ONE' in render(parsed, louder).decode()
+    with pytest.raises(InputError, match="not closed"):
+        parse(b'msgid "Hello\nmsgstr ""\n', "a.po")

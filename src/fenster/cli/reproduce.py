@@ -57,8 +57,8 @@ def reproduce(
     table
         Its number: 1, 3, 4, 5, 6 or 8.
     task
-        Which data: ep (Europarl), ep-en-it (the same in Italian), dlg (dialogue), or the paper's own news, ted and os,
-        if you have them.
+        Which data: ep (Europarl), ep-en-it (the same in Italian), dlg (dialogue), or the paper's own news, ted and
+        os, if you have them.
     systems
         Instead of those that the table and the task have.
     seeds

@@ -85,7 +85,7 @@ def create_app(translator: Translator, config: ServeConfig) -> FastAPI:
     _add_errors(app)
     app.add_middleware(Watch, service=service)
 
-    @app.get("/health", tags=["LibreTranslate"])
+    @app.api_route("/health", methods=["GET", "HEAD"], tags=["LibreTranslate"])
     async def health() -> dict[str, str]:
         if not engine.alive:
             raise RefusedError(503, "the engine has stopped: restart the service")

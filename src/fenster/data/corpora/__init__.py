@@ -60,6 +60,9 @@ def guess_format(paths: Sequence[Path]) -> Format:
             return form
     if paths and PLAIN.recognises(paths):
         return PLAIN
+    missing = next((path for path in paths if not path.exists()), None)
+    if missing is not None:
+        raise InputError("no such file", path=missing, fix="check the path and the current folder")
     raise InputError(
         f"cannot tell the format of {' '.join(map(str, paths)) or 'nothing'}",
         expected="; ".join(f"{form.name}: {' '.join(form.paths)}" for form in FORMATS.values()),

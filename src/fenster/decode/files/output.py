@@ -10,12 +10,18 @@ from fenster.io.files import bare_suffix, compression
 
 
 def check_output(kind: DocumentFormat, file: Path | None, output: Path | None) -> None:
-    """Refuse to write a Word document into something that is called .pdf."""
+    """Refuse to write a Word document into something that is called .pdf, or text into a .docx."""
+    from fenster.decode.files import DOCUMENT_FORMATS
+
+    kinds = DOCUMENT_FORMATS.values()
     if kind.is_binary and file is not None and output is not None and bare_suffix(output) != bare_suffix(file):
         raise ConfigError(
             f"{output} would hold the same kind of file as {file.name}",
             expected=f"a name that ends in {bare_suffix(file)}",
         )
+    named = None if output is None else next((one for one in kinds if bare_suffix(output) in one.suffixes), None)
+    if named is not None and named.is_binary and not isinstance(kind, named):
+        raise ConfigError(f"{output} would not be what its name says", fix="choose a name for text, such as .txt")
 
 
 def beside(file: Path, language: str) -> Path:

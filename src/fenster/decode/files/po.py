@@ -15,6 +15,8 @@ from fenster.errors import InputError
 from fenster.io.files import FileSource
 
 _KEYWORD = re.compile(r'(#~ )?\s*(msgctxt|msgid_plural|msgid|msgstr(?:\[(\d+)\])?)\s+"(.*)"\s*$')
+_BEGINS = re.compile(r"(?:#~ )?\s*(?:msgctxt|msgid|msgid_plural|msgstr)\s")
+_ODD_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _MORE = re.compile(r'(#~ )?\s*"(.*)"\s*$')
 _LANGUAGE = re.compile(r'(?<="Language:)[^"\\]*')
 _CHARSET = re.compile(r"(?<=charset=)[^\"\\]*")
@@ -41,7 +43,7 @@ class GettextFormat(DocumentFormat):
     def parse(self, source: FileSource, options: FileOptions) -> RangesDocument:
         text = whole_text(source)
         try:
-            polib.pofile(text)
+            polib.pofile(_ODD_ENDS.sub(" ", text))  # which polib takes for ends of lines, and gettext does not
         except OSError as error:
             line = re.search(r"line (\d+)", str(error))
             raise InputError(
@@ -51,7 +53,10 @@ class GettextFormat(DocumentFormat):
                 expected='entries such as msgid "Open" and msgstr ""',
                 fix=f"check it with msgfmt -c {source.path.name}",
             ) from None
-        lines = text.splitlines(keepends=True)
+        lines = re.findall(r"[^\n]*\n|[^\n]+", text)
+        for number, line in enumerate(lines, start=1):
+            if _BEGINS.match(line) and not _KEYWORD.match(line):
+                raise InputError("a text is not closed", path=source.path, line=number, expected='text in "quotes"')
         starts = [0]
         for one in lines:
             starts.append(starts[-1] + len(one))
