@@ -16,7 +16,8 @@ from fenster.evaluate.system import System
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_the_documents_are_up_to_date(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert "<!-- results\n" in text
+    least = {"results.md": 8, "model.md": 5, "history.md": 2, "performance.md": 12, "scale.md": 3}
+    assert text.count("<!-- results\n") >= least[path.name]
     assert document(text) == text, "run: python -m tools.results_tables --write"
 
 

@@ -200,6 +200,10 @@ def test_nesting_is_valid_whatever_the_attention(n_pairs: int, n_words: int, see
         ("> [!WARNING]\n> Do not open.\n", "> [!WARNING]\n> DO NOT OPEN.\n"),
         (":::note\nBe careful.\n:::\n", ":::note\nBE CAREFUL.\n:::\n"),
         ("Term\n: Its meaning.\n", "TERM\n: ITS MEANING.\n"),
+        ("Term\n\n:   Its meaning.\n\nTerm\n  : More.\n", "TERM\n\n:   ITS MEANING.\n\nTERM\n  : MORE.\n"),
+        ("> [!NOTE]\n>\n> Text.\n", "> [!NOTE]\n>\n> TEXT.\n"),
+        ("> [!note] A title\n", "> [!note] A TITLE\n"),
+        ("> [!NOTE]  \n> Text.\n", "> [!NOTE]  \n> TEXT.\n"),
         ("- [ ] To do\n- [x] Done *now*\n", "- [ ] TO DO\n- [x] DONE *NOW*\n"),
     ],
 )
@@ -220,7 +224,10 @@ def _louder(segment: FileSegment) -> str:
 
 
 def test_tags_are_pairs_if_they_nest() -> None:
-    (segment,) = parse("Click <a href='x'>*the* button</a>, <i>now *or</i> later* <br> please.\n", "a.md").segments
+    (segment,) = parse(
+        "Click <a href='x'>*the* button</a>, <i>now *or</i> later*, <b>one<br>two</b> please.\n", "a.md"
+    ).segments
     marks = [(segment.text[mark.start : mark.end], mark.pair) for mark in segment.marks]
     assert [text for text, pair in marks if pair is None] == ["<i>", "</i>", "<br>"]
+    assert len({pair for text, pair in marks if text in ("<b>", "</b>")}) == 1
     assert marks[0][1] == marks[3][1] and marks[1][1] == marks[2][1]

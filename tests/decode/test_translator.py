@@ -397,13 +397,15 @@ def test_a_memory_is_reused_and_is_context(toy: PreparedData, tmp_path: Path) ->
     assert [one.text for one in stopped.stream(texts, done=done)] == result.texts[2:]
 
 
-@pytest.mark.parametrize("wrong", [None, b"bytes", [None], ["\ud800"], Document.of("x", ["\ud800 hi"])])
+@pytest.mark.parametrize("wrong", [None, 3, b"bytes", [None], ["\ud800"], Document.of("x", ["\ud800 hi"])])
 def test_what_is_no_document_is_refused(toy: PreparedData, wrong: Any) -> None:
     with pytest.raises(InputError):
         list(translator(make_loaded(toy, "window"), beam=1).stream(wrong))
 
 
-@pytest.mark.parametrize("wrong", ["conversation.tsv", ["ab", "cd"], [("a",)], [("a", "b", "c")], [("a", "\ud800")]])
+@pytest.mark.parametrize(
+    "wrong", ["conversation.tsv", None, ["ab", "cd"], [("a",)], [("a", "b", "c")], [("a", "\ud800")]]
+)
 def test_a_history_is_pairs_of_texts(toy: PreparedData, wrong: Any) -> None:
     with pytest.raises(InputError):
         translator(make_loaded(toy, "window"), beam=1).translate(["Here is the lamp."], history=wrong)

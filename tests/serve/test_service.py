@@ -175,7 +175,9 @@ def test_texts_of_odd_characters(start: Start) -> None:
     assert returns.status_code == 200 and len(returns.json()["translatedText"].splitlines()) == 3
     long = httpx.post(f"{url}/v1/documents", json={"text": "A sentence. " * 100})
     assert long.status_code == 413
-    tags = httpx.post(f"{url}/translate", json={"q": "Hello <![ world." + "<a " * 200, "format": "html", **PAIR})
+    tags = httpx.post(
+        f"{url}/translate", json={"q": "Hello <![ world.</p>" + "<a " * 200 + "<p>x</p>", "format": "html", **PAIR}
+    )
     assert tags.status_code == 200
 
 

@@ -26,7 +26,7 @@ class Comparison(Config):
 
     @property
     def is_better(self) -> bool:
-        """True unless both scores fell."""
+        """True if one of the scores has risen."""
         return any(self.after[metric] > self.before[metric] for metric in _METRICS)
 
     @property

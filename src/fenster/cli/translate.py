@@ -108,8 +108,7 @@ def translate(
         Translate on a Ray cluster: its address, auto for the one of this machine, local to start one. An actor takes
         a GPU, or --threads cores (one by default).
     actors_per_gpu
-        How many of --ray's actors share each GPU: two translate 1.8 times as much as one on an H200, if documents are
-        short.
+        How many of --ray's actors share each GPU. Two processes on an H200 translated 1.8 times as much as one.
     part_size
         Bytes of text of a shard that a worker translates at a time, and that are lost if it dies; 0: whole shards.
     """

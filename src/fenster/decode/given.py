@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from fenster.data.text import check_texts
 from fenster.document import Document, Segment
@@ -14,7 +14,7 @@ Given = Document | Sequence[str | Segment] | str
 
 def as_document(given: Given | bytes | None) -> Document:
     """A Document, its segments, or a single one; checked, so that errors name the segment."""
-    if given is None or isinstance(given, bytes):
+    if isinstance(given, bytes) or not isinstance(given, Document | Iterable):
         raise InputError(f"{given!r} is not a document", expected="a Document, a list of texts, or a text")
     if isinstance(given, Document):
         check_texts(given.texts)
@@ -28,9 +28,9 @@ def as_document(given: Given | bytes | None) -> Document:
     return Document("", tuple(segments))
 
 
-def as_history(given: Pairs | str) -> list[tuple[str, str]]:
+def as_history(given: Pairs | str | None) -> list[tuple[str, str]]:
     """Pairs of a sentence and its translation."""
-    pairs: list[object] = [given] if isinstance(given, str) else list(given)
+    pairs: list[object] = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     made = []
     for number, pair in enumerate(pairs, start=1):
         if not isinstance(pair, tuple | list) or len(pair) != 2:

@@ -26,7 +26,8 @@ def translations_path(output: Path | None) -> Path:
     """Where a model's translations go: beside the result, and never over a file that fenster did not write."""
     if output is None or output.suffix != ".json":
         raise ConfigError(
-            "--output is required to translate", fix="give --output RESULT.json; translations go to RESULT.txt"
+            "--output is required to translate",
+            fix="give --output RESULT.json (translations go to RESULT.txt), or a file of translations",
         )
     path = output.with_name(output.name.removesuffix(".json") + ".txt")
     if path.exists():

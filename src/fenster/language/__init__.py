@@ -89,8 +89,8 @@ class Language(Config):
     leading_words: tuple[str, ...] = ()
     """Words that belong to what follows them: a line does not end with one."""
     foreign_letters: str | None = None
-    """Letters of other languages that are usual in this one. Words with any further letter are copied, as names are;
-    without this setting, only those with letters that a model has no piece for."""
+    """Letters beyond ASCII that are usual in texts of this language. Words with any other letter or symbol are
+    copied, as names are; without this setting, only those with characters that a model has no piece for."""
     capital_words: tuple[str, ...] = ()
     """Words that are always written with a capital: I."""
     quotes: tuple[str, str]

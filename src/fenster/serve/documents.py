@@ -58,7 +58,9 @@ async def accepted(request: Request, body: DocumentRequest) -> AsyncIterator[Tra
     service = service_of(request)
     history = body.history[-_MOST_HISTORY:]
     terms = [f"{source}{forms}" for source, forms in body.glossary.items()]
-    service.check_length([body.text, *body.segments, *terms, *(text for pair in history for text in pair)])
+    service.check_length(
+        [*([body.text] if body.text else ()), *body.segments, *terms, *(text for pair in history for text in pair)]
+    )
     document = await asyncio.to_thread(_document, body, service)
     earlier = service.sessions.history(body.session) if body.session else []
     if earlier is None:

@@ -58,7 +58,7 @@ class Service:
 
     def check_length(self, texts: Sequence[str]) -> None:
         """Refuse texts that are too long together, each counting as one character more, and what is no text."""
-        length, most = sum(map(len, texts)) + len(texts) - 1, self.config.most_characters
+        length, most = max(0, sum(map(len, texts)) + len(texts) - 1), self.config.most_characters
         if length > most:
             raise RefusedError(413, f"Invalid request: request ({length}) exceeds text limit ({most})")
         if any("\ud800" <= character <= "\udfff" for text in texts for character in text):

@@ -80,6 +80,6 @@ def _is_too_large(headers: Headers, most: int) -> bool:
 
 
 def error_response(status: int, message: str, retry_after: int | None = None) -> JSONResponse:
-    """`{"error": …}`; what is no character is left out of the message."""
+    """`{"error": …}`; half characters in it become question marks."""
     headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
     return JSONResponse({"error": message.encode("utf-8", "replace").decode()}, status, headers)

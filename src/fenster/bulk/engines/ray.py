@@ -93,7 +93,7 @@ class RayCluster:
         attempts = ray.remote(num_cpus=0, max_restarts=-1)(Attempts).options(scheduling_strategy=here).remote()
         has_gpus = self._device == "cuda" or (self._device == "auto" and ray.cluster_resources().get("GPU", 0) > 0)
         threads = self._config.threads or 1
-        resources = {"num_gpus": 1 / self._actors_per_gpu} if has_gpus else {"num_cpus": threads}
+        resources = {"num_gpus": (10_000 // self._actors_per_gpu) / 10_000} if has_gpus else {"num_cpus": threads}
         device = "cuda" if has_gpus else "cpu"
         config = self._config if has_gpus else self._config.model_copy(update={"threads": threads})
         numbers = ray.data.from_items(

@@ -235,7 +235,8 @@ class _Reader:
             value = token.get(name)
             span = attribute_spans(self._raw(token)).get(name)
             unit = Unit.of([Part("words", value)], self._line(token.start), self._options.language) if value else None
-            if span is not None and span[2] and unit is not None:
+            template = span is not None and "<%" in self._raw(token)[span[0] : span[1]]
+            if span is not None and span[2] and unit is not None and not template:
                 self._attributes.append(Slot(token.start + span[0], token.start + span[1], unit, span[2]))
 
     def _finish(self) -> None:

@@ -30,7 +30,10 @@ class Token:
 def tokens(text: str) -> list[Token]:
     scanner = _Scanner(text)
     last = text.rfind(">") + 1  # no tag ends after it: the parser would look for one from every < there
-    scanner.feed(_TEMPLATE.sub(_as_instruction, text[:last]))
+    templates = (
+        text.rfind("%>", 0, last) + 2 if "%>" in text else 0
+    )  # without an end behind them the search is quadratic
+    scanner.feed(_TEMPLATE.sub(_as_instruction, text[:templates]) + text[templates:last])
     scanner.close()
     if last < len(text):
         scanner.events.append((last, "text", "", ()))

@@ -15,7 +15,7 @@ def icu_parts(message: str) -> list[tuple[str, bool]]:
     parts: list[tuple[str, bool]] = []
     try:
         end = _message(message, 0, parts)
-    except ValueError:
+    except (ValueError, RecursionError):
         return [(message, True)]
     return parts if end == len(message) else [(message, True)]
 

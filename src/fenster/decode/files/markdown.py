@@ -21,7 +21,7 @@ from fenster.io.files import FileSource
 _FRONT_MATTER = re.compile(r"(?:---[ \t]*\n.*?\n(?:---|\.\.\.)|\+\+\+[ \t]*\n.*?\n\+\+\+)[ \t]*(?:\n|$)", re.DOTALL)
 _NOTE = re.compile(r"^( {0,3})(\[\^[^\]\s]+\]:)(?=[ \t])", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t]*:::.*$", re.MULTILINE)
-_DEFINITION = re.compile(r"(?<=\S\n):(?=[ \t]+\S)")
+_DEFINITION = re.compile(r"(\S\n(?:[ \t]*\n)? {0,3}):(?=[ \t]+\S)")
 _BEGINS = re.compile(r"[-+*](?:\s|$)|#{1,6}(?:\s|$)|>|(?:[-=*_][ \t]*){3,}$|`{3,}[^`]*$|~{3}|:(?:\s|::)")
 _BLOCK = re.compile(
     r"\s*(?:[-+*]\s|#{1,6}\s|>|\d+[.)]\s|[=~`|-]{3})"
@@ -95,7 +95,11 @@ class MarkdownFormat(DocumentFormat):
         in_table = in_heading = False
         for token in MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(body):
             in_table = token.type in ("td_open", "th_open") if token.type.endswith("_open") else in_table
-            in_heading = token.type == "heading_open" if token.type.endswith("_open") else in_heading
+            in_heading = (
+                token.type == "heading_open" and token.markup.startswith("#")
+                if token.type.endswith("_open")
+                else in_heading
+            )
             if token.type != "inline" or token.map is None:
                 continue
             lines = file.find(token.content, token.map[0])
@@ -138,7 +142,7 @@ def _as_commonmark(text: str) -> str:
     """What the parser reads, of the same length: blocks of other dialects end the paragraph before them. Notes are
     items of a list, as are definitions, and the lines around an admonition (:::note) are blank."""
     text = _NOTE.sub(lambda match: match[1] + _item(len(match[2])), text)
-    return _DEFINITION.sub("-", _FENCE.sub(lambda match: " " * len(match.group()), text))
+    return _DEFINITION.sub(r"\1-", _FENCE.sub(lambda match: " " * len(match.group()), text))
 
 
 def _item(width: int) -> str:

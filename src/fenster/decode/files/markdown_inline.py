@@ -13,15 +13,16 @@ from dataclasses import dataclass, field
 from markdown_it.token import Token
 
 from fenster.data.text import SPACES
+from fenster.decode.files.html_tokens import VOID
 from fenster.document import Mark
 
 _SOFT = re.compile(r"[ \t]*\n[ \t]*")
 _HARD = re.compile(r"(?: {2,}|\\)\n[ \t]*")
 _ENTITY = re.compile(r"&#?\w+;")
 _AUTOLINK = re.compile(r"<[^<>\s]*>")
-_BEFORE = re.compile(
-    r"\[[ xX]\][ \t]+(?=\S)|\[![A-Za-z]+\][-+]?[ \t]*\n[ \t]*(?=\S)"
-)  # a task's box, an alert's kind
+_BEFORE = re.compile(  # a task's box, an alert's kind
+    r"\[[ xX]\][ \t]+(?=\S)|\[![A-Za-z]+\][-+]?(?:[ \t]*\n[ \t]*|[ \t]+|$)"
+)
 _NOTE = re.compile(r"\[\^[^\]\s]+\]")
 _TAG = re.compile(r"<(/?)([A-Za-z][\w.-]*)[^<>]*?(/?)>", re.DOTALL)
 
@@ -56,7 +57,9 @@ def units(content: str, children: Sequence[Token]) -> list[Unit]:
     walk.finish()
     if walk.at != len(content.rstrip()):
         raise MarkdownError
-    if before is not None:
+    if before is not None and walk.units[0].text.rstrip() == before.group().rstrip():
+        del walk.units[0]
+    elif before is not None:
         walk.units[0].begin_after(before.group())
     return [unit for unit in walk.units if unit.text]
 
@@ -200,7 +203,7 @@ def _paired_tags(tokens: Sequence[Token]) -> dict[int, bool]:
         tag = _TAG.fullmatch(token.content) if token.type == "html_inline" else None
         if tag is not None and tag[1] and opened and opened[-1][0] == tag[2].lower():
             pairs |= {opened.pop()[1]: True, number: False}
-        elif tag is not None and not tag[1] and not tag[3]:
+        elif tag is not None and not tag[1] and not tag[3] and tag[2].lower() not in VOID:
             opened.append((tag[2].lower(), number))
         elif token.type.endswith("_open"):
             opened.append((token.type.removesuffix("_open"), number))

@@ -15,7 +15,7 @@ from fenster.errors import InputError
 from fenster.io.files import FileSource
 
 _KEYWORD = re.compile(r'(#~ )?\s*(msgctxt|msgid_plural|msgid|msgstr(?:\[(\d+)\])?)\s+"(.*)"\s*$')
-_BEGINS = re.compile(r"(?:#~ )?\s*(?:msgctxt|msgid|msgid_plural|msgstr)\s")
+_BEGINS = re.compile(r"(?:#~ )?\s*(?:msgctxt|msgid|msgid_plural|msgstr(?:\[\d+\])?)\s|\s*\"")
 _ODD_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _MORE = re.compile(r'(#~ )?\s*"(.*)"\s*$')
 _LANGUAGE = re.compile(r'(?<="Language:)[^"\\]*')
@@ -55,7 +55,7 @@ class GettextFormat(DocumentFormat):
             ) from None
         lines = re.findall(r"[^\n]*\n|[^\n]+", text)
         for number, line in enumerate(lines, start=1):
-            if _BEGINS.match(line) and not _KEYWORD.match(line):
+            if _BEGINS.match(line) and not _KEYWORD.match(line) and not _MORE.match(line):
                 raise InputError("a text is not closed", path=source.path, line=number, expected='text in "quotes"')
         starts = [0]
         for one in lines:
