@@ -26,6 +26,7 @@ from fenster.decode.files.translate import FileTranslator
 from fenster.decode.result import Translated
 from fenster.errors import ConfigError, FensterError, InputError
 from fenster.io.files import FileSource
+from tests.helpers.files import louder
 from tests.helpers.models import make_loaded, write_model
 from tests.helpers.office import docx, odt, pptx, wrapped, zipped
 
@@ -44,15 +45,6 @@ def render(parsed: ParsedFile, translate: Callable[[FileSegment], str]) -> bytes
     data = b"".join(one.encode() if isinstance(one, str) else one for one in parsed.render(translated))
     assert next(translated, None) is None, "every segment was used"
     return data
-
-
-def louder(segment: FileSegment) -> str:
-    """Every word in capitals, every mark where it was."""
-    made, at = "", 0
-    for mark in segment.marks:
-        made += segment.text[at : mark.start].upper() + segment.text[mark.start : mark.end]
-        at = mark.end
-    return made + segment.text[at:].upper()
 
 
 def backwards(segment: FileSegment) -> str:

@@ -12,13 +12,13 @@ from markdown_it import MarkdownIt
 
 from fenster.data.dataset import PreparedData
 from fenster.decode.config import DecodeConfig
-from fenster.decode.files import FileOptions, FileSegment
+from fenster.decode.files import FileOptions
 from fenster.decode.files.translate import translate_parsed
 from fenster.decode.markup import Enclosed, Words, insert_marks, without_pairs
 from fenster.decode.result import Translated
 from fenster.decode.translator import Translator
 from fenster.document import Mark
-from tests.helpers.files import parse, render
+from tests.helpers.files import louder, parse, render
 from tests.helpers.models import make_loaded
 
 TEXT = """---
@@ -210,17 +210,8 @@ def test_nesting_is_valid_whatever_the_attention(n_pairs: int, n_words: int, see
 def test_blocks_of_other_dialects_keep_their_form(text: str, expected: str) -> None:
     parsed = parse(text, "a.md")
     assert render(parsed, lambda words: words) == text
-    louder = iter([Translated(one.text, _louder(one)) for one in parsed.segments])
-    assert "".join(map(str, parsed.render(louder))) == expected
-
-
-def _louder(segment: FileSegment) -> str:
-    """Words in capitals, marks as they are."""
-    made, at = "", 0
-    for mark in segment.marks:
-        made += segment.text[at : mark.start].upper() + segment.text[mark.start : mark.end]
-        at = mark.end
-    return made + segment.text[at:].upper()
+    loud = iter([Translated(one.text, louder(one)) for one in parsed.segments])
+    assert "".join(map(str, parsed.render(loud))) == expected
 
 
 def test_tags_are_pairs_if_they_nest() -> None:

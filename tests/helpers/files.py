@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from fenster.decode.files import FileOptions, ParsedFile, document_format
+from fenster.decode.files import FileOptions, FileSegment, ParsedFile, document_format
 from fenster.decode.result import Translated
 from fenster.io.files import FileSource
 
@@ -20,3 +20,12 @@ def render(parsed: ParsedFile, translate: Callable[[str], str]) -> str:
     data = b"".join(one.encode() if isinstance(one, str) else one for one in parsed.render(translated))
     assert next(translated, None) is None, "every segment was used"
     return data.decode()
+
+
+def louder(segment: FileSegment) -> str:
+    """Every word in capitals, every mark where it was."""
+    made, at = "", 0
+    for mark in segment.marks:
+        made += segment.text[at : mark.start].upper() + segment.text[mark.start : mark.end]
+        at = mark.end
+    return made + segment.text[at:].upper()

@@ -20,7 +20,7 @@ from fenster.configs import find_config
 from fenster.data.prepare.config import PrepareConfig
 from fenster.errors import ConfigError, FensterError, InputError
 from fenster.evaluate.result import Result
-from fenster.reproduce.plan import Cost, ReproducePlan, shipped_plan
+from fenster.reproduce.plan import Cost, ReproducePlan, built_in_plan
 from fenster.reproduce.run import duration, rendered, run, write
 from fenster.reproduce.step import Step
 from fenster.reproduce.steps import Request, steps
@@ -28,7 +28,7 @@ from fenster.train.run_folder import RunFolder
 from tests.helpers.training import TINY
 from tests.helpers.waiting import DEADLINE, wait_until
 
-PLAN = shipped_plan()
+PLAN = built_in_plan()
 COST = PLAN.costs["cuda"]
 
 

@@ -23,5 +23,6 @@ def machine(device: str) -> str:
     """What was measured on: the GPU, or the threads of the CPU."""
     import torch
 
-    name = torch.cuda.get_device_name() if device == "cuda" else f"{torch.get_num_threads()} CPU threads"
+    threads = torch.get_num_threads()
+    name = torch.cuda.get_device_name() if device == "cuda" else f"{threads} CPU thread{'s' * (threads > 1)}"
     return f"{name}, torch {torch.__version__}"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fenster.bulk.shards.base import REGISTER, SEGMENTS, TRANSLATION, WARNINGS
-from fenster.data.text import check_texts
+from fenster.data.text import LONE_RETURN, check_texts
 from fenster.decode.files.base import FileOptions, ParsedFile
 from fenster.decode.files.text import TextFormat
 from fenster.decode.result import Translated
@@ -19,7 +18,6 @@ from fenster.io.files import FileSource
 from fenster.language import REGISTERS
 
 _REGISTERS = ("", "auto", *REGISTERS)
-_LONE_RETURN = re.compile(r"\r(?!\n)")  # ends lines, too, on very old machines
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class RowDocument:
         if not isinstance(text, str):
             raise InputError(f"has no text under `{column}`, and no list under `{SEGMENTS}`")
         check_texts([text])
-        text = _LONE_RETURN.sub("\n", text)
+        text = LONE_RETURN.sub("\n", text)
         parsed = TextFormat().parse(FileSource(text.encode(), Path(column)), options)
         whole = tuple(segment for part in parsed.as_documents(register) for segment in part.segments)
         return cls(Document("", whole), (text, parsed))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from fenster.configs import KINDS, find_config, shipped, summary
+from fenster.configs import KINDS, built_in, find_config, summary
 from fenster.errors import ConfigError
 from fenster.io.progress import wide_console
 
@@ -27,7 +27,7 @@ def configs(name: str | None = None, /) -> None:
         return
     for kind in KINDS:
         table = Table(f"fenster {kind} …", "what it is", box=None)
-        for config, path in shipped(kind).items():
+        for config, path in built_in(kind).items():
             table.add_row(config, summary(path))
         wide_console().print(table)
         print()
@@ -38,10 +38,10 @@ def _named(name: str) -> Path:
     kind = next((kind for kind in KINDS if kind == command), None)
     if kind is not None:
         return find_config(Path(rest), kind)
-    kinds = [kind for kind in KINDS if name in shipped(kind)]
+    kinds = [kind for kind in KINDS if name in built_in(kind)]
     if len(kinds) == 1:
-        return shipped(kinds[0])[name]
-    known = [f"{kind}/{config}" for kind in KINDS for config in shipped(kind)]
+        return built_in(kinds[0])[name]
+    known = [f"{kind}/{config}" for kind in KINDS for config in built_in(kind)]
     raise ConfigError(
         f"{'two configurations are' if kinds else 'no configuration is'} called {name!r}",
         expected=", ".join(f"{kind}/{name}" for kind in kinds) or ", ".join(known),

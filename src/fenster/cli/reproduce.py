@@ -14,7 +14,7 @@ from fenster.cli.options import Device, Flag, Overrides
 from fenster.data.prepare.config import DATA_ROOT
 from fenster.io.progress import report as say
 from fenster.io.progress import wide_console
-from fenster.reproduce.plan import ReproducePlan, shipped_plan
+from fenster.reproduce.plan import ReproducePlan, built_in_plan
 from fenster.reproduce.step import Step
 from fenster.reproduce.steps import Request, steps
 
@@ -76,7 +76,7 @@ def reproduce(
     dry_run
         Only print the commands, with about how long each takes.
     """
-    plan = shipped_plan()
+    plan = built_in_plan()
     if table is None:
         _list(plan)
         return

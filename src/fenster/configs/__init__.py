@@ -1,4 +1,4 @@
-"""The configurations that ship with the package, by name: `europarl` for prepare, `europarl/window` for train."""
+"""The built-in configurations, by name: `europarl` for prepare, `europarl/window` for train."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ KINDS: tuple[Kind, ...] = ("prepare", "train")
 _FOLDER = Path(__file__).parent
 
 
-def shipped(kind: Kind) -> dict[str, Path]:
-    """The shipped configurations of a command, by name."""
+def built_in(kind: Kind) -> dict[str, Path]:
+    """The built-in configurations of a command, by name."""
     folder = _FOLDER / kind
     return {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.yaml"))}
 
 
 def find_config(given: Path, kind: Kind) -> Path:
-    """The file itself if it exists, or the shipped configuration of that name."""
+    """The file itself if it exists, or the built-in configuration of that name."""
     if given.is_file():
         return given
-    known = shipped(kind)
+    known = built_in(kind)
     if given.as_posix() in known:  # also if a folder has that name, as in a data root
         return known[given.as_posix()]
     if given.exists():

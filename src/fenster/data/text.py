@@ -18,6 +18,7 @@ RESERVED = (SEP, BOD, EOS, BOS, PAD)
 
 # Unicode's White_Space, less the four file separators and \v \f, which are control characters here.
 SPACES = re.compile("[ \\t\\n\\r\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+")
+LONE_RETURN = re.compile(r"\r(?!\n)")  # ends lines, too, on very old machines
 _HALF = re.compile("[\\ud800-\\udfff]")
 _CONTROL = re.compile("[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x84\\x86-\\x9f]")
 

@@ -110,5 +110,5 @@ def _known(what: str, name: str, among: dict[str, T]) -> T:
 
 
 @lru_cache
-def shipped_plan() -> ReproducePlan:
+def built_in_plan() -> ReproducePlan:
     return load(Path(__file__).with_name("plan.yaml"), ReproducePlan)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fenster.data.text import LONE_RETURN
 from fenster.decode.files import document_format
 from fenster.decode.files.base import FileOptions, ParsedFile
 from fenster.decode.result import Translated
 from fenster.document import Document
 from fenster.io.files import FileSource
-
-_LONE_RETURN = re.compile(r"\r(?!\n)")  # ends lines, too, on very old machines
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,7 @@ class RequestText:
         form = document_format(kind)
         name = Path("request.html" if kind == "html" else "request.txt")
         if kind == "text":
-            texts = [_LONE_RETURN.sub("\n", text) for text in texts]
+            texts = [LONE_RETURN.sub("\n", text) for text in texts]
         sources = [FileSource(text.encode(), name) for text in texts]
         ends = [(source.line_ends() or ["\n"])[-1].encode() for source in sources]
         missing = [b"" if text.endswith("\n") else end for text, end in zip(texts, ends, strict=True)]

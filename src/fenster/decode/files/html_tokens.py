@@ -29,11 +29,9 @@ class Token:
 
 def tokens(text: str) -> list[Token]:
     scanner = _Scanner(text)
-    last = text.rfind(">") + 1  # no tag ends after it: the parser would look for one from every < there
-    templates = (
-        text.rfind("%>", 0, last) + 2 if "%>" in text else 0
-    )  # without an end behind them the search is quadratic
-    scanner.feed(_TEMPLATE.sub(_as_instruction, text[:templates]) + text[templates:last])
+    # No tag ends after `last`, and no template after `end`: from every < there one would be looked for in vain.
+    last, end = text.rfind(">") + 1, text.rfind("%>") + 2 if "%>" in text else 0
+    scanner.feed(_TEMPLATE.sub(_as_instruction, text[:end]) + text[end:last])
     scanner.close()
     if last < len(text):
         scanner.events.append((last, "text", "", ()))

@@ -65,8 +65,10 @@ class MarkdownDocument(ParsedFile):
             if words == " ".join(segment.text for segment in one.segments):
                 yield self.text[one.start : one.end].replace("\n", self.line_end)
             else:
-                words = re.sub(r"(?<!\\)\|", r"\\|", words) if one.in_table else words
-                words = words if one.in_table or one.in_heading else _no_block(words)
+                if one.in_table:
+                    words = re.sub(r"(?<!\\)\|", r"\\|", words)
+                elif not one.in_heading:
+                    words = _no_block(words)
                 lines = _wrapped(words, one) if one.width else [words]
                 yield f"{self.line_end}{one.prefix}".join(lines)
             at = one.end
@@ -94,12 +96,9 @@ class MarkdownFormat(DocumentFormat):
         file = _Lines(body)
         in_table = in_heading = False
         for token in MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(body):
-            in_table = token.type in ("td_open", "th_open") if token.type.endswith("_open") else in_table
-            in_heading = (
-                token.type == "heading_open" and token.markup.startswith("#")
-                if token.type.endswith("_open")
-                else in_heading
-            )
+            if token.type.endswith("_open"):
+                in_table = token.type in ("td_open", "th_open")
+                in_heading = token.type == "heading_open" and token.markup.startswith("#")
             if token.type != "inline" or token.map is None:
                 continue
             lines = file.find(token.content, token.map[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fenster.decode.files import DOCUMENT_FORMATS
 from fenster.decode.files.base import DocumentFormat
 from fenster.errors import ConfigError, FensterError
 from fenster.io.files import bare_suffix, compression
@@ -11,15 +12,13 @@ from fenster.io.files import bare_suffix, compression
 
 def check_output(kind: DocumentFormat, file: Path | None, output: Path | None) -> None:
     """Refuse to write a Word document into something that is called .pdf, or text into a .docx."""
-    from fenster.decode.files import DOCUMENT_FORMATS
-
-    kinds = DOCUMENT_FORMATS.values()
     if kind.is_binary and file is not None and output is not None and bare_suffix(output) != bare_suffix(file):
         raise ConfigError(
             f"{output} would hold the same kind of file as {file.name}",
             expected=f"a name that ends in {bare_suffix(file)}",
         )
-    named = None if output is None else next((one for one in kinds if bare_suffix(output) in one.suffixes), None)
+    suffix = None if output is None else bare_suffix(output)
+    named = next((one for one in DOCUMENT_FORMATS.values() if suffix in one.suffixes), None)
     if named is not None and named.is_binary and not isinstance(kind, named):
         raise ConfigError(f"{output} would not be what its name says", fix="choose a name for text, such as .txt")
 
