@@ -2,8 +2,8 @@
 
     python experiments/mixture.py now=runs/now/model even=runs/even/model … -o results/mixture.json
 
-Each model was trained from the same weights for the same number of updates, with another `mixture` (the commands are in
-docs/model.md). The best is the one with the lowest mean; its name is printed last.
+Each model was trained from the same weights for the same number of updates, with another `mixture` (docs/model.md has
+the settings). The best is the one with the lowest mean; its name is printed last.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ def main() -> None:
     options = parser(__doc__)
     options.add_argument("models", nargs="+", metavar="NAME=FOLDER")
     given = options.parse_args()
-    made = {}
+    made = []
     for named in given.models:
         name, _, folder = named.partition("=")
         loaded = load_model(Path(folder), torch.device("cuda" if torch.cuda.is_available() else "cpu"))
         scores = {test: perplexity(loaded, DATA / path) for test, path in SETS.items()}
-        scores["mean"] = math.prod(scores.values()) ** (1 / len(scores))
-        made[name] = scores
-        print(name, *(f"{test} {value:.3f}" for test, value in scores.items()), flush=True)
+        mean = math.prod(scores.values()) ** (1 / len(scores))
+        made.append({"model": name, **scores, "mean": mean})
+        print(name, *(f"{test} {value:.3f}" for test, value in scores.items()), f"mean {mean:.3f}", flush=True)
     write(made, given.output)
-    print(min(made, key=lambda name: made[name]["mean"]))
+    print(min(made, key=lambda row: row["mean"])["model"])
 
 
 def perplexity(loaded: LoadedModel, corpus: Path) -> float:

@@ -149,3 +149,7 @@ def test_the_command(memory: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     with pytest.raises(SystemExit) as ended:
         main(["adapt", "-o", str(tmp_path / "new")])
     assert ended.value.code == 2
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        main(["adapt", str(memory), "-o", str(tmp_path / "new"), "--beam", "0"])
+    assert ended.value.code == 2 and "beam" in capsys.readouterr().err and not (tmp_path / "new").exists()

@@ -36,6 +36,10 @@ def test_a_folder_is_mirrored_and_resumed(toy: PreparedData, tmp_path: Path) -> 
     (output / "c.txt").write_text("a person's own\n")
     with pytest.raises(FensterError, match="not made by this command"):
         translate_folder(translator, folder, output)
+    (output / "c.txt").unlink()
+    (output / "c.txt").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(FensterError, match="not made by this command"):
+        translate_folder(translator, folder, output)
     with pytest.raises(FensterError, match="inside the other"):
         find_files([folder], folder / "out", FileOptions())
 

@@ -194,3 +194,25 @@ def test_the_model_and_the_files_of_settings_travel_to_a_node(
     assert there.glossary is not None and there.glossary.read_text() == "lamp\tLeuchte\n"
     inode = folder.stat().st_ino
     assert files.placed(config)[0].stat().st_ino == inode, "once per node"
+
+
+def test_actors_share_a_gpu(
+    cluster: Any,
+    model: Path,
+    corpus: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A node that says it has a GPU: actors are placed there (and find none, which is the error of all)."""
+    import ray
+
+    cluster.add_node(num_cpus=2, num_gpus=1, object_store_memory=80 << 20)
+    waiting = "no node has a GPU and 1 core: waiting until one joins"
+    for actors in (1, 2, 3):
+        engine = RayCluster(cluster.address, model, CONFIG, "cuda", actors_per_gpu=actors)
+        if actors == 3:  # as if the node had joined later
+            monkeypatch.setattr(ray, "nodes", list)
+        with pytest.raises(FensterError, match="no GPU"):
+            translate(model, corpus, tmp_path / f"out-{actors}", engine)
+        assert (waiting in capsys.readouterr().err) == (actors == 3)

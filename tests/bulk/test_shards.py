@@ -181,6 +181,13 @@ def test_two_files_of_one_name_do_not_overwrite_each_other(
         translate(translator, model, inputs[1:], tmp_path / "out")
 
 
+def test_no_shard_is_written_where_dead_letters_are(translator: Translator, model: Path, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "in" / "dead-letters" / "a.jsonl", documents(2))
+    with pytest.raises(ConfigError, match="where faulty documents are kept"):
+        translate(translator, model, [tmp_path / "in"], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 def test_dead_letters_of_earlier_calls_are_remembered(translator: Translator, model: Path, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": 5}\n{"text": "It is very old."}\n')

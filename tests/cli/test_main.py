@@ -1,6 +1,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -257,15 +258,43 @@ def test_options_of_decoding_are_those_of_its_config(capsys: pytest.CaptureFixtu
         assert ended.value.code == 2 and told in errors and "pydantic" not in errors
 
 
-def test_shipped_configs_are_listed_and_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_built_in_configs_are_listed_and_printed(capsys: pytest.CaptureFixture[str]) -> None:
     main(["configs"])
     shown = capsys.readouterr().out
     assert "europarl/window" in shown and "dialogue" in shown
     main(["configs", "train/europarl/window"])
-    assert "kind: window" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "kind: window" in printed
+    main(["configs", "europarl/window"])
+    assert capsys.readouterr().out == printed, "by its bare name, if only one command has it"
     with pytest.raises(SystemExit):
         main(["train", "none"])
     assert "europarl/window" in capsys.readouterr().err
+
+
+def test_a_name_that_two_commands_know_is_ambiguous(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for kind in ("prepare", "train"):
+        (tmp_path / kind).mkdir()
+        (tmp_path / kind / "mine.yaml").write_text(f"# {kind}\n")
+    monkeypatch.setattr("fenster.configs._FOLDER", tmp_path)
+    said = fails(capsys, "configs", "mine")
+    assert "two configurations are called 'mine'" in said and "prepare/mine, train/mine" in said
+    main(["configs", "train/mine"])
+    assert capsys.readouterr().out == "# train\n"
+
+
+def test_a_service_that_cannot_start_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("fastapi", reason="an extra: pip install 'fenster[serve]'")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        said = fails(capsys, "serve", "--port", port, "-m", tmp_path)
+    assert f"cannot listen on 127.0.0.1, port {port}" in said and "choose another --port" in said
+    assert "cannot listen on no.such.host.invalid" in fails(capsys, "serve", "--host", "no.such.host.invalid")
+    assert "deadline" in fails(capsys, "serve", "--deadline", "inf")
 
 
 def test_the_data_root_is_a_setting(

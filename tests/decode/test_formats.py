@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+import textwrap
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -549,15 +550,15 @@ def test_code_in_html_is_kept(data: bytes, name: str, expected: str) -> None:
 
 
 def test_lines_break_outside_of_what_is_protected() -> None:
-    code = "`git commit --amend --no-edit --quiet`"
-    lines = [
-        f"To begin you should of course type {code}",
-        "in the terminal and then you may call us again",
-        "if need be.",
-    ]
-    parsed = parse("".join(f"{line}\n" for line in lines).encode(), "a.txt")
-    made = render(parsed, lambda one: one.text.replace("To begin", "Um zu beginnen, sollte man")).decode()
-    assert code in made and made.count("\n") > 2
+    code = "`git commit --amend --no-edit`"
+    text = (
+        f"To begin you should of course type {code} in the terminal of your machine, as everybody does, and call us."
+    )
+    parsed = parse((textwrap.fill(text, 70) + "\n").encode(), "a.txt")
+    assert len(parsed.segments) == 1, "one paragraph"
+    for count in range(1, 30):  # wherever the code falls, it stays on one line
+        made = render(parsed, lambda one, more="so " * count: one.text.replace("To begin", f"Um {more}zu")).decode()
+        assert code in made and made.count("\n") > 1
 
 
 @pytest.mark.parametrize(

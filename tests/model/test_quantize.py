@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from fenster.data.dataset import PreparedData
 from fenster.decode.config import DecodeConfig
+from fenster.decode.scoring import score_in_context
 from fenster.decode.translator import Translator
 from fenster.document import Document
 from fenster.errors import FensterError
@@ -45,6 +46,14 @@ def test_documents(toy: PreparedData) -> None:
     small = LoadedModel(loaded.description, quantized(loaded.model.float()), loaded.tokenizer)
     result = Translator(small, DecodeConfig(beam=2)).translate(["Hi, Anna.", "", "Are you tired?"])
     assert len(result.segments) == 3 and result.texts[1] == ""
+
+
+def test_scores_are_those_of_float_weights_nearly(toy: PreparedData) -> None:
+    loaded = make_loaded(toy, "window", sharpness=1.0)
+    small = LoadedModel(loaded.description, quantized(loaded.model.float()), loaded.tokenizer)
+    texts = ["Hi, Anna.", "Are you tired?"], ["Hallo, Anna.", "Bist du müde?"]
+    wanted, found = (torch.tensor(sum(score_in_context(one, *texts), ())) for one in (loaded, small))
+    assert not torch.equal(wanted, found) and float((wanted - found).abs().max()) < 0.2
 
 
 def test_documents_side_by_side_are_translated_as_alone(toy: PreparedData) -> None:
@@ -96,11 +105,10 @@ def test_all_instruction_sets_give_the_same_bits(out: int, depth: int, rows: int
             except ValueError:
                 assert kind in (2, 3), "this processor does not have it"
         # What it is to compute, in whole numbers.
-        steps = 127 if nonnegative else 63
         x = x.relu() if nonnegative else x
         largest = x.abs().amax(1, keepdim=True)
-        whole = (x * (steps / largest)).round().double()
-        expected = whole @ weight.double().T * (largest / steps).double() * scale.double() + bias
+        whole = (x * (127 / largest)).round().double()
+        expected = whole @ weight.double().T * (largest / 127).double() * scale.double() + bias
         torch.testing.assert_close(plain.double(), expected, rtol=1e-5, atol=1e-5)
     assert torch.equal(int8_linear(x, packed, None), int8_linear(x, packed, torch.zeros(out)))
 
@@ -134,8 +142,9 @@ def test_damaged_scales_are_refused(toy: PreparedData) -> None:
     for name, damaged in (
         ("embedding.weight.scale", torch.ones(1, 1)),
         ("embedding.weight", stored["embedding.weight"].float()),
+        ("embedding.weight", torch.full_like(stored["embedding.weight"], -128)),
     ):
         with WithoutWeights():
             empty = Transformer(loaded.model.config, len(loaded.tokenizer), 1.0)
-        with pytest.raises(RuntimeError, match="is not int8 with a scale per row"):
+        with pytest.raises(RuntimeError, match="is not int8 from -127 to 127 with a scale per row"):
             fill(empty, stored | {name: damaged}, int8=True)

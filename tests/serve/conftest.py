@@ -34,7 +34,8 @@ def translator(toy: PreparedData, symbols: Tokenizer) -> Translator:
 
 @pytest.fixture
 def start(translator: Translator) -> Iterator[Start]:
-    """Start a server with some settings; returns its address. `app` of the last one is `start.app`."""
+    """Start a server with some settings; returns its address. `start.app` is the last one's app, `start.stop()` ends
+    all of them."""
     running: list[tuple[uvicorn.Server, threading.Thread]] = []
 
     def begin(**settings: Any) -> str:
@@ -50,8 +51,13 @@ def start(translator: Translator) -> Iterator[Start]:
         begin.app = app  # type: ignore[attr-defined]
         return f"http://127.0.0.1:{listener.getsockname()[1]}"
 
+    def stop() -> None:
+        while running:
+            server, thread = running.pop()
+            server.should_exit = True
+            thread.join(timeout=20)
+            assert not thread.is_alive()
+
+    begin.stop = stop  # type: ignore[attr-defined]
     yield begin
-    for server, thread in running:
-        server.should_exit = True
-        thread.join(timeout=20)
-        assert not thread.is_alive()
+    stop()

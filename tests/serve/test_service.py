@@ -22,6 +22,7 @@ from fenster.decode.translator import Translator
 from fenster.errors import FensterError
 from fenster.serve.access import hashed, new_key
 from tests.helpers.models import write_model
+from tests.helpers.waiting import wait_until
 from tests.serve.conftest import Start
 
 FILES = Path(__file__).parents[1] / "files" / "good"
@@ -154,6 +155,16 @@ def test_a_client_that_leaves_before_the_answer_stops_its_translation(start: Sta
     while time.monotonic() < began + 10 and (engine.open or counted not in httpx.get(f"{url}/metrics").text):
         time.sleep(0.05)
     assert not engine.open and counted in httpx.get(f"{url}/metrics").text
+
+
+def test_a_client_that_leaves_before_its_file_is_done_stops_it(start: Start, tmp_path: Path) -> None:
+    url = start(jobs=tmp_path / "jobs")
+    text = "\n\n".join(f"Here is the lamp number {number}." for number in range(400))
+    with pytest.raises(httpx.ReadTimeout):
+        httpx.post(f"{url}/translate_file", data=PAIR, files={"file": ("a.txt", text.encode())}, timeout=0.3)
+    counted = 'path="/translate_file",status="499"'
+    wait_until(lambda: counted in httpx.get(f"{url}/metrics").text)
+    wait_until(lambda: not list((tmp_path / "jobs").glob("*/job.json")))
 
 
 def test_a_defect_is_counted_and_says_nothing(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -373,6 +384,24 @@ def test_a_file_with_a_glossary_comes_back_for_review(start: Start) -> None:
     assert httpx.get(f"{url}/v1/files/{job}/bilingual?format=exe").status_code == 400
     for wrong in ("{", "[]", '{"lamp": ""}'):
         assert httpx.post(f"{url}/v1/files", files=upload, data={"glossary": wrong}).status_code == 400
+
+
+def test_finished_files_outlive_the_service_for_a_day(start: Start, tmp_path: Path) -> None:
+    folder = tmp_path / "jobs"
+    url = start(jobs=folder)
+    tokens = [
+        httpx.post(f"{url}/v1/files", files={"file": (name, b"Here is the lamp.\n\nIt is old.\n")}).json()["job"]
+        for name in ("a.txt", "b.txt")
+    ]
+    before = [finished(url, token, 60) for token in tokens]
+    start.stop()  # type: ignore[attr-defined]
+    yesterday = time.time() - 25 * 3600
+    os.utime(folder / tokens[1] / "job.json", (yesterday, yesterday))
+    url = start(jobs=folder)
+    assert httpx.get(f"{url}/v1/files/{tokens[0]}").json() == before[0], "with its counts"
+    assert before[0]["segments"] == before[0]["done"] == 3, "lines"
+    wait_until(lambda: httpx.get(f"{url}/v1/files/{tokens[1]}").status_code == 404)
+    assert not (folder / tokens[1]).exists() and (folder / tokens[0]).exists()
 
 
 def test_one_service_per_folder_of_jobs(start: Start, tmp_path: Path) -> None:

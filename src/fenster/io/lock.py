@@ -16,7 +16,7 @@ class ProcessLock:
     """Held by at most one process at a time; `acquire` never waits."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._lock = path, FileLock(path)
+        self._path, self._lock = path, FileLock(path, thread_local=False)  # any thread may release it
 
     def acquire(self) -> bool:
         """True if the lock is ours now, False if another process holds it."""

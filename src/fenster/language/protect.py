@@ -8,7 +8,7 @@ translated differently from an address: `at 9:30` is `um 9:30 Uhr`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Literal, NamedTuple
@@ -137,8 +137,8 @@ class Protector:
     def spans(
         self, text: str, marks: Sequence[tuple[int, int]] = (), others: Sequence[tuple[int, int]] = ()
     ) -> list[ProtectedSpan]:
-        """Everything to protect, in order; `marks`, which a file format names, before all else, and `others` where
-        nothing else is."""
+        """Everything to protect, in order; `marks`, which a file format names, before all else, and of `others` what
+        nothing else takes (the sign of ₹1,000 beside its number)."""
         spans = [ProtectedSpan(Span(start, end, "mark"), "x", (text[start:end],)) for start, end in marks]
         spans += [ProtectedSpan(span, "x", (text[span.start : span.end],)) for span in self._finder.find(text)]
         if self._converter is not None and self._numbers != "model":
@@ -147,9 +147,11 @@ class Protector:
                     continue
                 kept = forms if self._numbers == "convert" else (text[span.start : span.end],)
                 spans.append(ProtectedSpan(span, "t" if span.kind == "time" else "n", kept))
-        spans += [ProtectedSpan(Span(start, end, "other"), "x", (text[start:end],)) for start, end in others]
-        kept_spans = set(without_overlaps(one.span for one in spans))
-        return sorted((one for one in spans if one.span in kept_spans), key=lambda one: one.span.start)
+        taken = set(without_overlaps(one.span for one in spans))
+        spans = [one for one in spans if one.span in taken]
+        for start, end in _free(others, sorted(taken, key=lambda span: span.start)):
+            spans.append(ProtectedSpan(Span(start, end, "other"), "x", (text[start:end],)))
+        return sorted(spans, key=lambda one: one.span.start)
 
     def digits(self, text: str, taken: Sequence[ProtectedSpan]) -> list[ProtectedSpan]:
         """Every further number of a text, as it stands."""
@@ -258,6 +260,18 @@ def cuts_of_long(text: str, spans: Sequence[ProtectedSpan]) -> list[int]:
         cuts.append(cut)
         begin = cut
     return [cut for cut in cuts if cut < len(text)]
+
+
+def _free(wanted: Sequence[tuple[int, int]], taken: Sequence[Span]) -> Iterator[tuple[int, int]]:
+    """What is left of some stretches of a text beside spans, which are in order."""
+    for start, end in wanted:
+        for span in taken:
+            if span.start < end and start < span.end:
+                if start < span.start:
+                    yield start, span.start
+                start = span.end
+        if start < end:
+            yield start, end
 
 
 def _only_occurrence(forms: Sequence[str], text: str) -> Span | None:

@@ -1,8 +1,9 @@
 // A linear layer with int8 weights: y = x W' + b, with x quantised row by row.
 //
-// Every row of x becomes 7-bit numbers by its own largest magnitude, so that a row's result does not depend on the
-// others, and products of two never overflow 16 bits (processors without VNNI add them up in 16). Sums are exact
-// integers: all instruction sets, and all numbers of threads, give the same bits.
+// Every row of x becomes numbers from -127 to 127 by its own largest magnitude, so that a row's result does not depend
+// on the others. They are kept without a sign, as VNNI wants them: with 128 added, or as they are if none is negative.
+// Processors without VNNI add products up in 16 bits, which two of 127 * 127 never overflow: there the sign is moved to
+// the weights. Sums are exact integers: all instruction sets, and all numbers of threads, give the same bits.
 //
 // Weights are packed as [columns / 16][depth / 4][16 columns][4 depths], which one VNNI instruction consumes whole.
 // Plain C functions, called through ctypes: no Python, no torch, nothing to break when those change.
@@ -38,10 +39,11 @@ struct Job {
   int32_t zero;          // what 0 is quantised to
 };
 
+// `sum` of signed products.
 inline void finish(const Job& job, long row, long column, long count, const int32_t* sum) {
   for (long i = 0; i < count; ++i) {
     const long at = column + i;
-    const float value = static_cast<float>(sum[i] - job.zero * job.sums[at]) * job.factor[row] * job.scale[at];
+    const float value = static_cast<float>(sum[i]) * job.factor[row] * job.scale[at];
     job.y[row * job.columns + at] = job.bias ? value + job.bias[at] : value;
   }
 }
@@ -56,7 +58,7 @@ void plain(const Job& job, long first, long last) {
       const uint8_t* a = job.a + row * job.depth;
       for (long k = 0; k < job.depth; k += 4)
         for (long j = 0; j < kBlock; ++j)
-          for (long i = 0; i < 4; ++i) sum[j] += a[k + i] * weights[k * kBlock + j * 4 + i];
+          for (long i = 0; i < 4; ++i) sum[j] += (a[k + i] - job.zero) * weights[k * kBlock + j * 4 + i];
       finish(job, row, block * kBlock, count, sum);
     }
   }
@@ -120,22 +122,27 @@ FENSTER_512 void vnni512(const Job& job, long first, long last) {
 
 #define FENSTER_256 __attribute__((target("avx2")))
 
-template <int R>
+template <int R, bool Signed>
 FENSTER_256 void tile256(const Job& job, long row, long block) {
   __m256i sum[R][2];
   for (int r = 0; r < R; ++r) sum[r][0] = sum[r][1] = _mm256_setzero_si256();
   const int8_t* weights = job.packed + block * kBlock * job.depth;
   const uint8_t* a = job.a + row * job.depth;
   const __m256i ones = _mm256_set1_epi16(1);
+  const __m256i half = _mm256_set1_epi8(static_cast<char>(128));
   for (long k = 0; k < job.depth; k += 4) {
     const __m256i left = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights + k * kBlock));
     const __m256i right = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights + k * kBlock + 32));
     for (int r = 0; r < R; ++r) {
       int32_t four;
       std::memcpy(&four, a + r * job.depth + k, 4);
-      const __m256i x = _mm256_set1_epi32(four);
-      sum[r][0] = _mm256_add_epi32(sum[r][0], _mm256_madd_epi16(_mm256_maddubs_epi16(x, left), ones));
-      sum[r][1] = _mm256_add_epi32(sum[r][1], _mm256_madd_epi16(_mm256_maddubs_epi16(x, right), ones));
+      const __m256i given = _mm256_set1_epi32(four);
+      const __m256i x = Signed ? _mm256_xor_si256(given, half) : given;
+      const __m256i size = Signed ? _mm256_abs_epi8(x) : x;
+      const __m256i low = _mm256_maddubs_epi16(size, Signed ? _mm256_sign_epi8(left, x) : left);
+      const __m256i high = _mm256_maddubs_epi16(size, Signed ? _mm256_sign_epi8(right, x) : right);
+      sum[r][0] = _mm256_add_epi32(sum[r][0], _mm256_madd_epi16(low, ones));
+      sum[r][1] = _mm256_add_epi32(sum[r][1], _mm256_madd_epi16(high, ones));
     }
   }
   const long column = block * kBlock;
@@ -147,17 +154,22 @@ FENSTER_256 void tile256(const Job& job, long row, long block) {
   }
 }
 
-FENSTER_256 void avx2(const Job& job, long first, long last) {
+template <bool Signed>
+FENSTER_256 void blocks256(const Job& job, long first, long last) {
   for (long block = first; block < last; ++block) {
     long row = 0;
-    for (; row + kRows <= job.rows; row += kRows) tile256<kRows>(job, row, block);
+    for (; row + kRows <= job.rows; row += kRows) tile256<kRows, Signed>(job, row, block);
     switch (job.rows - row) {
-      case 3: tile256<3>(job, row, block); break;
-      case 2: tile256<2>(job, row, block); break;
-      case 1: tile256<1>(job, row, block); break;
+      case 3: tile256<3, Signed>(job, row, block); break;
+      case 2: tile256<2, Signed>(job, row, block); break;
+      case 1: tile256<1, Signed>(job, row, block); break;
       default: break;
     }
   }
+}
+
+FENSTER_256 void avx2(const Job& job, long first, long last) {
+  job.zero ? blocks256<true>(job, first, last) : blocks256<false>(job, first, last);
 }
 
 #endif
@@ -175,24 +187,24 @@ Kernel kernel(int kind) {
   return kind < 2 ? plain : nullptr;
 }
 
-// One row as 7-bit numbers; returns what they are to be multiplied with, NaN if the row is not finite. Of a row that
-// is `nonnegative`, negative numbers count as zero: a ReLU for nothing.
+// One row as bytes; returns what they are to be multiplied with, NaN if the row is not finite. Of a row that is
+// `nonnegative`, negative numbers count as zero: a ReLU for nothing.
 using Quantize = float (*)(const float*, long, bool, uint8_t*);
+
+constexpr float kSteps = 127.0f;
+
+int32_t zero_of(bool nonnegative) { return nonnegative ? 0 : 128; }
 
 struct Steps {
   float rate, factor;
   int32_t zero;
-  Steps(float largest, bool nonnegative) {
-    const float steps = nonnegative ? 127.0f : 63.0f;
-    rate = largest > 0 ? steps / largest : 0.0f;
-    factor = largest / steps;
-    zero = nonnegative ? 0 : 64;
-  }
+  Steps(float largest, bool nonnegative)
+      : rate(largest > 0 ? kSteps / largest : 0.0f), factor(largest / kSteps), zero(zero_of(nonnegative)) {}
 };
 
 inline uint8_t step_of(float x, const Steps& steps) {
-  const float whole = std::nearbyint(std::min(std::max(x * steps.rate, -128.0f), 127.0f));
-  return static_cast<uint8_t>(std::min(std::max(static_cast<int32_t>(whole) + steps.zero, 0), 127));
+  const float whole = std::nearbyint(std::min(std::max(x * steps.rate, steps.zero ? -kSteps : 0.0f), kSteps));
+  return static_cast<uint8_t>(static_cast<int32_t>(whole) + steps.zero);
 }
 
 float quantize_plain(const float* x, long depth, bool nonnegative, uint8_t* out) {
@@ -229,15 +241,16 @@ FENSTER_256 float quantize_avx2(const float* x, long depth, bool nonnegative, ui
   const __m256 rate = _mm256_set1_ps(steps.rate);
   const __m256i zero = _mm256_set1_epi32(steps.zero);
   const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-  const __m256i top = _mm256_set1_epi8(127);
+  const __m256i bottom = _mm256_set1_epi8(static_cast<char>(steps.zero ? 1 : 0));
+  const __m256i top = _mm256_set1_epi8(static_cast<char>(steps.zero + 127));
   for (long k = 0; k < depth; k += 32) {
     __m256i whole[4];
     for (int i = 0; i < 4; ++i)
       whole[i] = _mm256_add_epi32(_mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x + k + 8 * i), rate)), zero);
     const __m256i bytes =
         _mm256_packus_epi16(_mm256_packs_epi32(whole[0], whole[1]), _mm256_packs_epi32(whole[2], whole[3]));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + k),
-                        _mm256_min_epu8(_mm256_permutevar8x32_epi32(bytes, order), top));
+    const __m256i ordered = _mm256_permutevar8x32_epi32(bytes, order);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + k), _mm256_max_epu8(_mm256_min_epu8(ordered, top), bottom));
   }
   return steps.factor;
 }
@@ -284,7 +297,8 @@ FENSTER_EXPORT int fenster_int8_linear(const float* x, int64_t rows, int64_t dep
   static thread_local std::vector<uint8_t> quantized;
   static thread_local std::vector<float> factors;
   quantized.resize(static_cast<size_t>(rows * deep));
-  if (deep != depth) std::fill(quantized.begin(), quantized.end(), uint8_t{0});
+  const int32_t zero = zero_of(nonnegative != 0);
+  if (deep != depth) std::fill(quantized.begin(), quantized.end(), static_cast<uint8_t>(zero));
   factors.resize(static_cast<size_t>(rows));
   bool finite = true;
   for (long row = 0; row < rows; ++row) {
@@ -293,7 +307,7 @@ FENSTER_EXPORT int fenster_int8_linear(const float* x, int64_t rows, int64_t dep
   }
   if (!finite) return 1;
   const Job job{quantized.data(), packed, sums, scale, bias, factors.data(), y, static_cast<long>(rows),
-                static_cast<long>(columns), deep, nonnegative ? 0 : 64};
+                static_cast<long>(columns), deep, zero};
   const long panels = up(up(columns, kBlock) / kBlock, kPanel) / kPanel;
   const long blocks = up(columns, kBlock) / kBlock;
   const double work = static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(depth);

@@ -93,7 +93,10 @@ class RayCluster:
         attempts = ray.remote(num_cpus=0, max_restarts=-1)(Attempts).options(scheduling_strategy=here).remote()
         has_gpus = self._device == "cuda" or (self._device == "auto" and ray.cluster_resources().get("GPU", 0) > 0)
         threads = self._config.threads or 1
-        resources = {"num_gpus": (10_000 // self._actors_per_gpu) / 10_000} if has_gpus else {"num_cpus": threads}
+        gpus = (10_000 // self._actors_per_gpu) / 10_000 if has_gpus else 0.0
+        cores = 1 if has_gpus else threads
+        if not any(_has(node, cores, gpus) for node in ray.nodes()):
+            report(f"no node has {'a GPU and ' * has_gpus}{cores} core{'s' * (cores > 1)}: waiting until one joins")
         device = "cuda" if has_gpus else "cpu"
         config = self._config if has_gpus else self._config.model_copy(update={"threads": threads})
         numbers = ray.data.from_items(
@@ -109,7 +112,8 @@ class RayCluster:
                 max_size=min(len(tasks), self._most_actors),
                 max_tasks_in_flight_per_actor=2,
             ),
-            **resources,
+            num_cpus=cores,
+            num_gpus=gpus,
         )
         try:
             for row in outcomes.iter_rows():
@@ -119,6 +123,12 @@ class RayCluster:
                 yield tasks[row["number"]], outcome
         except ray.exceptions.RayError as error:
             raise FensterError(f"Ray gave up ({error})", fix="run the same command again: it resumes") from error
+
+
+def _has(node: dict[str, Any], cores: int, gpus: float) -> bool:
+    """True if a node of the cluster is large enough for an actor."""
+    resources = node["Resources"]
+    return bool(node["Alive"] and resources.get("CPU", 0) >= cores and resources.get("GPU", 0) >= gpus)
 
 
 @dataclass(frozen=True)

@@ -43,9 +43,9 @@ def int8_pack(weight: Tensor, scale: Tensor) -> PackedInt8:
 def int8_linear(
     x: Tensor, packed: PackedInt8, bias: Tensor | None, nonnegative: bool = False, kind: int = 0
 ) -> Tensor:
-    """x [rows, in] float32 times the matrix, plus `bias` [out]: [rows, out]. Each row of x is quantised to 7 bits by
-    its own largest number. `nonnegative`: negative numbers count as zero (a ReLU), and all steps are spent on the
-    others. `kind` of instructions: 0 the best that the processor has, 1 none, 2 AVX2, 3 AVX-512 with VNNI."""
+    """x [rows, in] float32 times the matrix, plus `bias` [out]: [rows, out]. Each row of x becomes whole numbers from
+    -127 to 127 by its own largest one. `nonnegative`: negative numbers count as zero (a ReLU). `kind` of instruction:
+    0 the best that the processor has, 1 none, 2 AVX2, 3 AVX-512 with VNNI."""
     x = x.contiguous()
     (rows, _), columns = x.shape, len(packed.sums)
     out = x.new_empty(rows, columns)
