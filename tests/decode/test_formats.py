@@ -10,6 +10,7 @@ import subprocess
 import textwrap
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -549,6 +550,10 @@ def test_code_in_html_is_kept(data: bytes, name: str, expected: str) -> None:
     assert render(parse(data, name), louder).decode() == expected
 
 
+def _begun(begin: str, segment: FileSegment) -> str:
+    return segment.text.replace("To begin", begin)
+
+
 def test_lines_break_outside_of_what_is_protected() -> None:
     code = "`git commit --amend --no-edit`"
     text = (
@@ -557,7 +562,8 @@ def test_lines_break_outside_of_what_is_protected() -> None:
     parsed = parse((textwrap.fill(text, 70) + "\n").encode(), "a.txt")
     assert len(parsed.segments) == 1, "one paragraph"
     for count in range(1, 30):  # wherever the code falls, it stays on one line
-        made = render(parsed, lambda one, more="so " * count: one.text.replace("To begin", f"Um {more}zu")).decode()
+        begin = "Um " + "so " * count + "zu"
+        made = render(parsed, partial(_begun, begin)).decode()
         assert code in made and made.count("\n") > 1
 
 

@@ -9,8 +9,17 @@ import fenster
 from fenster.decode.attention_maps import cross_attention
 from fenster.decode.guards import missed, problems
 from fenster.decode.problems import PROBLEMS
+from fenster.language import load_language
 
 LONG = "The committee met in the large hall of the old house and discussed the matter at length."
+
+
+def test_letters_of_other_languages_and_doubled_figures() -> None:
+    letters = load_language("de").foreign_letters
+    assert problems("He lives in Tampa, Florida.", "Er lebt inţa, Florida.", None, letters) == ("characters",)
+    assert problems("He met Šimun in a cafe.", "Er traf Šimun im Café.", None, letters) == ()
+    assert problems("Order 4711, item 12.", "Bestellung 4711, Artikel 4711, Artikel 12.") == ("numbers",)
+    assert problems("The 12 men.", "Die 12 der 12 Männer.") == (), "short figures may well be repeated"
 
 
 @pytest.mark.parametrize(

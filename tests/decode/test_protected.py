@@ -228,6 +228,20 @@ def test_a_half_hour_in_words_has_no_hour_word(symbols: Tokenizer) -> None:
     assert piece.with_figures("Er kam um halb acht.") == "Er kam um halb acht."
 
 
+def test_what_is_easily_misread_is_read_differently(symbols: Tokenizer) -> None:
+    planner = Planner(symbols, ("en", "de"), DecodeConfig(assume_language=True))
+
+    def read(text: str) -> str:
+        (piece,) = planner.plan(text).pieces
+        return symbols.decode([int(id) for id in piece.source])
+
+    assert read("In the U.K. it is so.") == "In the UK it is so." and read("In the U.K.") == "In the UK."
+    assert read("World War I began.") == "the First World War began."
+    assert "`U.K.`" in planner.plan("Type `U.K.` now.").pieces[0].text.values.values(), "never in protected text"
+    plain = Planner(symbols, ("en", "de"), DecodeConfig(assume_language=True, protection=False))
+    assert symbols.decode(plain.plan("In the U.K.").pieces[0].source.tolist()) == "In the U.K."
+
+
 def test_capitals_are_read_in_small_letters(toy: PreparedData, symbols: Tokenizer) -> None:
     model = loaded(toy, symbols)
     text = f"HERE IS THE LAMP OF {ADDRESS}, AND IT IS OLD."

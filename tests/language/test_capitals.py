@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fenster.language import load_language
-from fenster.language.capitals import capitals, is_capitals, small
+from fenster.language.capitals import begun_as, capitals, is_capitals, small
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,18 @@ def test_small_letters_as_a_sentence_has_them() -> None:
 def test_capitals_keep_their_length() -> None:
     text = "Große Straße, ŉ und ﬁ"
     assert capitals(text) == "GROẞE STRAẞE, ŉ UND ﬁ" and len(capitals(text)) == len(text)
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "written"),
+    [
+        ("Add sugar.", "fügen Sie Zucker hinzu.", "Fügen Sie Zucker hinzu."),
+        ("add sugar.", "fügen Sie Zucker hinzu.", "fügen Sie Zucker hinzu."),
+        ("Buy iPhones.", "iPhones kaufen.", "iPhones kaufen."),
+        ("Run foo_bar now.", "foo_bar ausführen.", "foo_bar ausführen."),
+        ("“Yes.”", "„ja.“", "„ja.“"),
+        ("Yes", "", ""),
+    ],
+)
+def test_sentences_begin_as_their_source_does(source: str, text: str, written: str) -> None:
+    assert begun_as(text, source) == written

@@ -24,7 +24,21 @@ ENGLISH = NumberConverter(load_language("de"), load_language("en"))
             "$5.5 million, €1 billion and USD 3 trillion",
             ["5,5 Millionen Dollar", "1 Milliarde Euro", "3 Billionen USD"],
         ),
-        ("a $2 million-dollar house, $5k", []),  # the sign belongs to the rest, and is left to the model
+        ("a $2 million-dollar house", []),  # the sign belongs to the rest, and is left to the model
+        ("$5k, $1.25M and £300K", ["5.000 $", "1,25 Millionen Dollar", "300.000 £"]),
+        ("A$1,200.50, US$ 5 or HK$3 million", ["1.200,50 A$", "5 US$", "3 Millionen HK$"]),
+        ("5 feet 9 inches, 150 lbs, 1 gallon, 1,200 rpm", ["5 Fuß", "9 Zoll", "150 lbs", "1 Gallone", "1.200 U/min"]),
+        ("2 tbsp of sugar, Two pints of the beer", ["2 Esslöffel", "Zwei Pints"]),
+        ("a 6-inch pipe in a 200-acre park", ["6-Zoll", "200-Acre"]),
+        ("two tablespoons, six feet tall, on two feet", ["zwei Esslöffel", "sechs Fuß"]),
+        ("2.5 square miles or 5–10 feet", ["2,5 Quadratmeilen", "10 Fuß"]),
+        ("Six hundred and forty-one of two hundred and fifty thousand", ["641", "250.000"]),
+        ("a hundred and two, two hundred and fifty million", ["102", "250 Millionen"]),
+        ("three hundred, one hundred and two hundred, one or two thousand, a million", []),
+        ("in nineteen forty-five, nineteen forty-five of them", ["1945"]),
+        ("at ten to four, ten to four against, it is five to six hours", ["zehn vor vier"]),
+        ("in 44:05, in 12:05, at 12:05", ["44:05", "12:05", "12:05"]),
+        ("a map of 1:25,000 or 1:100", ["1:25.000"]),
         ("between 2 and 3 p.m. or from 11 to 1 pm", ["14", "15", "11", "13"]),
         ("9:30-10:30 am, 10 until 12 am", ["9:30", "10:30", "22", "0"]),
         ("at half past seven; Half past twelve", ["halb acht", "Halb eins"]),
@@ -55,6 +69,15 @@ ENGLISH = NumberConverter(load_language("de"), load_language("en"))
 )
 def test_english_figures_in_german(text: str, written: list[str]) -> None:
     assert [forms[0] for _, forms, _ in GERMAN.find(text)] == written
+
+
+def test_durations_are_no_times_of_day() -> None:
+    kinds = {
+        text[span.start : span.end]: span.kind
+        for text in ("in 44:05", "at 9:30", "at ten to six", "ran 3:59.4")
+        for span, _, _ in GERMAN.find(text)
+    }
+    assert kinds == {"44:05": "number", "9:30": "time", "ten to six": "time", "3:59.4": "number"}
 
 
 @pytest.mark.parametrize(

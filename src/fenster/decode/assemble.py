@@ -15,7 +15,7 @@ from fenster.decode.result import Translated
 from fenster.decode.search import Hypothesis
 from fenster.decode.strategies import SentenceResult
 from fenster.decode.strategies.base import without_symbols
-from fenster.language.capitals import capitals
+from fenster.language.capitals import begun_as, capitals
 from fenster.language.protect import Placeholder, visible
 from fenster.language.quotes import DocumentQuotes, with_quotes
 from fenster.model.model_folder import LoadedModel
@@ -67,7 +67,7 @@ class Assembler:
 
     def _text(self, plan: SegmentPlan, hypotheses: Sequence[Hypothesis], quotes: DocumentQuotes) -> str:
         """The translation of a segment; its protected spans are written out last, so that nothing changes them."""
-        pieces = []
+        pieces: list[str] = []
         for piece, hypothesis in zip(plan.pieces, hypotheses, strict=True):
             parts = self._tokenizer.decode_marked(without_symbols(hypothesis))
             # Bytes may spell line breaks, which no segment may hold.
@@ -78,7 +78,8 @@ class Assembler:
                 cleaned = [capitals(part) if isinstance(part, str) else part for part in cleaned]
             cleaned = piece.text.spaced(cleaned)
             text = self._with_marks(piece, hypothesis, cleaned) if piece.enclosed else piece.text.restore(cleaned)
-            pieces.append(piece.with_figures(text.strip(" ")))
+            text = piece.with_figures(text.strip(" "))
+            pieces.append(text if pieces else begun_as(text, piece.text.source))
         return plan.joined(pieces)
 
     def _with_marks(self, piece: Piece, hypothesis: Hypothesis, parts: Sequence[str | Placeholder]) -> str:

@@ -27,6 +27,7 @@ _EXTRA = 8  # words: short sentences vary more
 _REPEATS = 4  # of one to four words in a row
 _REPETITION = re.compile(r"\b((?:[^\W\d]\w*\W+){1,4}?)\1{" + str(_REPEATS - 1) + r",}", re.IGNORECASE)
 _COPIED_WORDS = 4
+_LONG_FIGURE = 3  # digits
 UNSURE = -0.9  # log-probability per token; experiments/guards.py says how often
 # The source tokens that no word of the translation looks at: fewer than this in 99 of 100 translations, more in most
 # of those with half of their words or of another sentence (experiments/guards.py). Looking costs a pass through the
@@ -49,14 +50,16 @@ class Checker:
         tokenizer: Tokenizer,
         counter: RegisterCounter | None,
         converter: NumberConverter | None,
+        letters: str | None,
         attention: Attention,
     ) -> None:
-        self._tokenizer, self._counter, self._converter = tokenizer, counter, converter
+        """`letters` beyond ASCII that the target language has; None if they are not known."""
+        self._tokenizer, self._counter, self._converter, self._letters = tokenizer, counter, converter, letters
         self._attention = attention
 
     def problems(self, piece: Piece, hypothesis: Hypothesis) -> tuple[str, ...]:
         text = visible(self._tokenizer.decode_marked(without_symbols(hypothesis)))
-        names = problems(piece.text.visible, text, self._converter)
+        names = problems(piece.text.visible, text, self._converter, self._letters)
         if self._counter is not None and piece.register is not None:
             wrong = self._counter.counts(piece.text.visible, text)[other_register(piece.register)]
             names += ("register",) * bool(wrong)
@@ -78,15 +81,17 @@ def other_register(register: Register) -> Register:
     return next(one for one in REGISTERS if one != register)
 
 
-def problems(source: str, target: str, converter: NumberConverter | None = None) -> tuple[str, ...]:
+def problems(
+    source: str, target: str, converter: NumberConverter | None = None, letters: str | None = None
+) -> tuple[str, ...]:
     """Names of what is wrong with the translation of a sentence; both without their protected spans. A `converter`
-    knows which numbers are the same in another notation."""
+    knows which numbers are the same in another notation; `letters` beyond ASCII are usual in the translation."""
     here, there = len(_WORD.findall(source)), len(_WORD.findall(target))
     numbers = (source, target) if converter is None else converter.without_equals(source, target)
     words = any(word.islower() for word in _WORD.findall(source))
     checks = {
-        "numbers": missing_numbers(*numbers),
-        "characters": "\ufffd" in target,
+        "numbers": missing_numbers(*numbers) or doubled_numbers(*numbers),
+        "characters": "\ufffd" in target or (letters is not None and strange_letters(source, target, letters)),
         "repetition": repeats(target) and not repeats(source),
         "length": there > _LONG * here + _EXTRA or there < _SHORT * here - 2,
         "copy": source == target and here >= _COPIED_WORDS and words,
@@ -97,6 +102,17 @@ def problems(source: str, target: str, converter: NumberConverter | None = None)
 def missing_numbers(source: str, target: str) -> bool:
     """True if figures of the source are not in the target. Figures that only the target has may be words there."""
     return bool(_numbers(source) - _numbers(target))
+
+
+def doubled_numbers(source: str, target: str) -> bool:
+    """True if a long figure is in the target more often than in the source."""
+    here = _numbers(source)
+    return any(count > here[number] > 0 for number, count in _numbers(target).items() if len(number) >= _LONG_FIGURE)
+
+
+def strange_letters(source: str, target: str, usual: str) -> bool:
+    """True if the target has letters that neither its language nor the source has: a name that became nonsense."""
+    return any(one.isalpha() and not one.isascii() and one not in usual for one in set(target) - set(source))
 
 
 def repeats(text: str) -> bool:

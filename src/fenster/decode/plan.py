@@ -118,6 +118,7 @@ class Planner:
         self.glossary = None if config.glossary is None else read_glossary(config.glossary, source, target)
         self.protects = config.protection
         self.quotes = None if target is None else target.quotes
+        self.target_letters = None if target is None else target.foreign_letters
         self._usual_characters = usual_characters(tokenizer.characters, source)
         self._target = pair[1] if known and pair is not None else None
         self._language = LanguageCheck(*pair) if known and pair is not None and not config.assume_language else None
@@ -245,11 +246,11 @@ class Planner:
         figures = self.converter.find(text.source) if self.converter is not None and self._rewrites else []
         written = ((text.source[span.start : span.end], forms[0]) for span, forms, _ in figures)
         differing = tuple((ours, theirs) for ours, theirs in written if ours != theirs)
-        hours = [] if self.converter is None else self.converter.with_hour_word(text.values.values())
+        hours = [] if self.converter is None else self.converter.clock.with_hour_word(text.values.values())
         terms = () if self.glossary is None else self.glossary.find(text.visible)
         return Piece(
             text,
-            self.encode(text, register),
+            self.encode(text, register, rewrites=not enclosed),
             register,
             tuple(enclosed),
             terms,
@@ -257,9 +258,13 @@ class Planner:
             (*differing, *hours),
         )
 
-    def encode(self, text: ProtectedText, register: Register | None = None) -> Ids:
-        """The ids that the model reads."""
+    def encode(self, text: ProtectedText, register: Register | None = None, *, rewrites: bool = True) -> Ids:
+        """The ids that the model reads. With `rewrites` what it easily misreads is written differently, which moves
+        what follows, so that marks are not found again."""
         parts = text.parts
+        if rewrites and self.protects and self._source is not None:
+            for pattern, written in self._source.rewrites.items():
+                parts = tuple(re.sub(pattern, written, one) if isinstance(one, str) else one for one in parts)
         if is_capitals(text.visible):
             parts = tuple(
                 small(part, self._source, number == 0) if isinstance(part, str) else part

@@ -60,7 +60,7 @@ class SecondTry:
             ours = len(request.given)
             source = [
                 *request.source[:ours],
-                self._planner.encode(piece.text, piece.register),
+                self._planner.encode(piece.text, piece.register, rewrites=not piece.enclosed),
                 *request.source[ours + 1 :],
             ]
             return piece.text, replace(request, source=source, banned=banned)

@@ -51,7 +51,8 @@ class Translator:
         self._searcher = Searcher(self.model, self.config, symbols, self.tokenizer.joins_word)
         self.planner = Planner(self.tokenizer, loaded.description.languages, self.config)
         attention = partial(cross_attention, loaded)
-        checker = Checker(self.tokenizer, self.planner.counter, self.planner.converter, attention)
+        planner = self.planner
+        checker = Checker(self.tokenizer, planner.counter, planner.converter, planner.target_letters, attention)
         self._assembler = Assembler(loaded, checker)
         self._second_try = SecondTry(self._searcher, self.planner, self.tokenizer, self.strategy, checker)
         self._glossary_search = GlossarySearch(self._searcher, self.planner, self.tokenizer)

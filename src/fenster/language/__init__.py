@@ -46,11 +46,40 @@ class NumberStyle(Config):
     """One to twelve o'clock in words."""
     half_past: str = ""
     """Half an hour after an hour, or before the next: half past {hour}, halb {next}."""
+    minutes_to: str = ""
+    """Minutes before an hour, in words: {minutes} to {hour}."""
+    minutes: dict[int, str] = Field(default_factory=dict)
+    """The minutes that are said so."""
+    clock_words: tuple[str, ...] = ()
+    """Words before such a time; without them ten to four may be a score."""
+    clock_after: str = ""
+    """As a regular expression, what follows such a time; otherwise it may be a number: at ten to twenty degrees."""
+    duration_words: tuple[str, ...] = ()
+    """Words before figures such as 12:05 that are no time of day."""
     hour_word: str = ""
     """What follows an hour in figures: 8 Uhr, but not halb acht Uhr."""
     labels: tuple[str, ...] = ()
     """Words before a number that is a name and no quantity: version 1.5, section 2.3."""
     months: tuple[str, ...] = ()
+    units: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Units of measure by name, as a source language: how they are written behind a number."""
+    unit_words: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """The same as a target language: of one, of several, and before a hyphen, if that differs. A unit that is missing
+    here stays as it is."""
+    unit_link: str = "(?!)"
+    """As a regular expression, what follows a unit and is not translated: 2 cups of sugar are 2 Tassen Zucker."""
+    extents: tuple[str, ...] = ()
+    """Words after feet that are a measure: two feet tall."""
+    cardinals: dict[str, int] = Field(default_factory=dict)
+    """Words for numbers, hundred and thousand included."""
+    cardinal_link: str = ""
+    """What may stand between them: and."""
+    cardinal_one: str = ""
+    """What may stand for one: a hundred."""
+    year_words: tuple[str, ...] = ()
+    """Words before a year that is said as two numbers: in nineteen forty-five."""
+    suffixes: dict[str, int] = Field(default_factory=dict)
+    """Powers of ten that follow an amount without a space: $5M."""
     number_words: tuple[str, ...] = ()
     """Words for 0, 1, 2 …, as regular expressions: a translation may have them instead of figures."""
 
@@ -91,6 +120,8 @@ class Language(Config):
     foreign_letters: str | None = None
     """Letters beyond ASCII that are usual in texts of this language. Words with any other letter or symbol are
     copied, as names are; without this setting, only those with characters that a model has no piece for."""
+    rewrites: dict[str, str] = Field(default_factory=dict)
+    """As a source language: regular expressions of what a model easily misreads, and what it reads instead."""
     capital_words: tuple[str, ...] = ()
     """Words that are always written with a capital: I."""
     quotes: tuple[str, str]

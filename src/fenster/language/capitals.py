@@ -41,3 +41,11 @@ def capitals(text: str) -> str:
 def _capital(character: str) -> str:
     upper = character.upper()
     return upper if len(upper) == 1 else character
+
+
+def begun_as(text: str, source: str) -> str:
+    """A translation with a capital if its source begins with one; words that are copied keep what they have."""
+    word = text.split(" ", 1)[0]
+    if not source[:1].isupper() or not text[:1].islower() or any(one.isupper() for one in word) or word in source:
+        return text
+    return text[0].upper() + text[1:]

@@ -8,15 +8,19 @@ and no quantity (version 1.5) stays as it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from decimal import Decimal
 from functools import cached_property
 from typing import NamedTuple
 
 from fenster.language import Language, NumberStyle
+from fenster.language.cardinals import Cardinals
+from fenster.language.clock import Clock, any_of
 from fenster.language.spans import Span
 
 _SIGNS = "€$£¥"
+_DOLLARS = "US|AU|CA|HK|NZ|NT|MX|A|C|S|R"  # before $
 _CODES = "EUR|USD|GBP|CHF|JPY|CAD|AUD|SEK|NOK|DKK|PLN|CZK|CNY|INR"
+_GROUPED_FROM = 10_000  # years have no point
 _DIGIT = re.compile(r"\d")
 # Not inside a longer number or word; behind the dash of a range the second number counts, and its dash is no sign.
 _BEFORE = r"(?:(?<![\w.,:/'’%‰-])(?<![.,:/]\d)|(?<=[\d%‰mM][-–]))"
@@ -39,30 +43,37 @@ class NumberConverter:
 
     def __init__(self, source: Language, target: Language) -> None:
         self.source, self.target = source.numbers, target.numbers
+        self.clock, self._cardinals = Clock(self.source, self.target), Cardinals(self.source)
         self._source = source
 
     def find(self, text: str) -> list[WrittenNumber]:
         """Numbers with separators, percentages, amounts, dates, times, and long ones, in order."""
         numbers: list[WrittenNumber] = []
-        if not _DIGIT.search(text) and self._half_hour.search(text) is None:
+        if not _DIGIT.search(text) and not self._in_words.search(text):
             return numbers
         writers = {
-            "half": self._half,
+            "phrase": self.clock.write_phrase,
             "date": self._date,
-            "range": self._range_start,
-            "time": self._time,
+            "ratio": self._ratio,
+            "range": self.clock.write_range,
+            "measure": self._measure,
+            "time": self.clock.write_time,
             "large": self._large,
             "amount": self._amount,
             "coded": self._coded,
             "percentage": self._percentage,
             "quantity": self._quantity,
+            "cardinal": self._cardinal,
         }
         for match in self._pattern.finditer(text):
             kind = match.lastgroup or ""
             forms = writers[kind](match)
-            name = "time" if kind in ("half", "range", "time") else "number"
-            has_words = kind in ("half", "large")
-            numbers.append(WrittenNumber(Span(*match.span(), name), tuple(dict.fromkeys(forms)), has_words))
+            if not forms:
+                continue
+            is_time = kind in ("phrase", "range", "time") and not (kind == "time" and self.clock.is_duration(match))
+            has_words = kind in ("phrase", "large", "measure", "cardinal")
+            span = Span(*match.span(), "time" if is_time else "number")
+            numbers.append(WrittenNumber(span, tuple(dict.fromkeys(forms)), has_words))
         return numbers
 
     def without_equals(self, source: str, target: str) -> tuple[str, str]:
@@ -79,18 +90,22 @@ class NumberConverter:
                 source = source[: match.start()] + source[match.end() :]
         return source, target
 
-    def with_hour_word(self, values: Iterable[str]) -> list[tuple[str, str]]:
-        """What a model may make of a half hour in words, and what it should be: halb acht Uhr is halb acht."""
-        phrases = [phrase.lower() for phrase in _half_hours(self.target)] if self.target.half_past else []
-        return [(f"{value} {self.target.hour_word}", value) for value in values if value.lower() in phrases]
+    @cached_property
+    def _in_words(self) -> re.Pattern[str]:
+        """Numbers that have no digit."""
+        measure = rf"\b{self._small}[ -](?:{self._units})\b"
+        return re.compile("|".join((self.clock.phrase.pattern, self._cardinals.pattern, measure)))
 
     @cached_property
-    def _half_hour(self) -> re.Pattern[str]:
-        """Half past an hour in words; nothing if the target has no words of its own for it."""
-        if not self.source.half_past or not self.target.half_past:
-            return re.compile("(?!)")
-        first = self.source.half_past[0]
-        return re.compile(f"[{first.upper()}{first}](?:{_any(phrase[1:] for phrase in _half_hours(self.source))})")
+    def _units(self) -> str:
+        return any_of(spelling for spellings in self.source.units.values() for spelling in spellings)
+
+    @cached_property
+    def _small(self) -> str:
+        """Two to twelve in words, before a unit. (Two feet are rather not a measure if nothing says so.)"""
+        words = any_of(form for word in self.source.hours[1:] for form in (word, word.capitalize()))
+        feet = rf"(?:foot|feet)\b(?! (?:{any_of(self.source.extents)})\b)"
+        return rf"(?:{words})(?! {feet})"
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -100,21 +115,25 @@ class NumberConverter:
         bare = rf"(?<!\d){decimal}\d+"  # .5
         structured = rf"(?:{grouped}|{foreign}|\d+{decimal}\d+|\d{{5,}})"
         number = rf"(?:{grouped}|{foreign}|\d+{decimal}\d+|{bare}|\d+)"
-        scale = _any(self.source.scales)
-        large = _any(word for word, power in self.source.scales.items() if power in self.target.scale_words)
-        # The last stop of "9 a.m." at the end of a sentence is the sentence's.
-        half = r"[apAP](?:\.[mM]\.(?=\s*\S)|\.[mM](?=\.\s*$)|[mM]\b)"
-        clock = r"\d{1,2}(?:[:.]\d{2})?"
+        scale = any_of(self.source.scales)
+        large = any_of(word for word, power in self.source.scales.items() if power in self.target.scale_words)
+        suffix = any_of(self.source.suffixes)
+        sign = rf"(?:(?:{_DOLLARS})?\$|[{_SIGNS}])"
+        clock = self.clock.patterns
         kinds = {
-            "half": self._half_hour.pattern,
-            "range": rf"{clock}(?= ?(?:{_any(self.source.time_ranges)}) ?{clock} ?{half})",
+            "phrase": clock["phrase"],
+            "range": clock["range"],
             "date": r"\d{4}-\d{2}-\d{2}(?:T[\d:.]+Z?)?|\d{1,2}/\d{1,2}/(?:\d{4}|\d{2})|\d{1,2}\.\d{1,2}\.\d{4}",
-            "time": rf"\d{{1,2}}(?:[:.]\d{{2}}(?::\d{{2}})?)? ?{half}|\d{{1,2}}:\d{{2}}(?::\d{{2}})?(?:[.,]\d+)?",
-            "large": rf"[-−]?[{_SIGNS}] ?{number}[ -]?(?:{large})\b(?!-)|(?:{_CODES}) ?{number} ?(?:{large})\b(?!-)",
-            "amount": rf"[-−]?[{_SIGNS}] ?[-−]?{number}(?! ?(?:{scale})\b)|(?<!\^){number} ?[{_SIGNS}]",
+            "ratio": rf"\d{{1,3}}:\d{{1,3}}(?:{group}\d{{3}})+",
+            "measure": rf"(?:{number}|{self._small})[ -]?(?:{self._units})\b(?!-\w+-)(?:{self.source.unit_link})?",
+            "time": clock["time"],
+            "large": rf"[-−]?{sign} ?{number}(?:[ -]?(?:{large})|{suffix})\b(?!-)"
+            rf"|(?:{_CODES}) ?{number} ?(?:{large})\b(?!-)",
+            "amount": rf"[-−]?{sign} ?[-−]?{number}(?! ?(?:{scale})\b)|(?<!\^){number} ?[{_SIGNS}]",
             "coded": rf"(?:{_CODES}) ?{number}(?! ?(?:{scale})\b)|{number} ?(?:{_CODES})\b",
             "percentage": rf"[-−+±]?{number} ?[%‰]",
             "quantity": rf"[-−+±]?{structured}|{bare}",
+            "cardinal": self._cardinals.pattern,
         }
         return re.compile("|".join(rf"(?P<{kind}>{_BEFORE}(?:{p}){_AFTER})" for kind, p in kinds.items()))
 
@@ -133,55 +152,61 @@ class NumberConverter:
         padded = [part.zfill(2) if len(part) < 3 else part for part in parts]
         return [separator.join(parts), separator.join(padded), date]
 
-    def _range_start(self, match: re.Match[str]) -> list[str]:
-        """The first of two times of which only the second says am or pm: 11 to 1 pm begins in the morning."""
-        second = re.match(r"\D*(\d{1,2})(?:[:.]\d{2})? ?([ap])", match.string[match.end() :], re.IGNORECASE)
-        assert second is not None
-        half, first = second[2].lower(), int(re.split("[:.]", match.group())[0])
-        if first != 12 and (int(second[1]) == 12 or first > int(second[1])):
-            half = "a" if half == "p" else "p"
-        return self._clock(match.group(), f"{match.group()} {half}m")
+    def _ratio(self, match: re.Match[str]) -> list[str]:
+        """1:25,000."""
+        first, _, second = match.group().partition(":")
+        return [f"{first}:{number}" for number in self._number(second)]
 
-    def _time(self, match: re.Match[str]) -> list[str]:
-        return self._clock(match.group(), match.group())
+    def _measure(self, match: re.Match[str]) -> list[str]:
+        """A number with its unit: 6 feet, 6-foot."""
+        parts = re.match(rf"(.*?)([ -]?)({self._units})(?!\w)", match.group())
+        assert parts is not None
+        written, link, spelling = parts.groups()
+        name = next(name for name, spellings in self.source.units.items() if spelling in spellings)
+        one, several, *joined = self.target.unit_words.get(name, (spelling, spelling))
+        word = (joined[0] if joined else several) if link == "-" else one if written == "1" else several
+        numbers = self._small_number(written) or self._number(written)
+        return [f"{number}{'-' if link == '-' else ' '}{word}" for number in numbers]
 
-    def _clock(self, plain: str, whole: str) -> list[str]:
-        """The forms of a time; `whole` says am or pm, which `plain` may leave out."""
-        clock = re.fullmatch(r"(\d{1,2})(?:[:.](\d{2}))?(:\d{2})?([.,]\d+)? ?(?:([ap])\.?m\.?)?", whole.lower())
-        assert clock is not None
-        hour, minute, second, fraction, half = clock.groups()
-        if half is None or self.target.clock == 12:
-            return [plain, plain.replace(":", ".")] if half is None else [plain]
-        if not 1 <= int(hour) <= 12:
-            return [plain]
-        number = int(hour) % 12 + (12 if half == "p" else 0)
-        rest = (f":{minute}" if minute else "") + (second or "") + (fraction or "")
-        return [
-            f"{number}{rest}",
-            f"{number:02d}{rest}",
-            f"{number}{rest}".replace(":", "."),
-            *([] if minute else [f"{number}:00", f"{number}.00"]),
-            f"{int(hour)}{rest}",
-        ]
+    def _small_number(self, written: str) -> list[str]:
+        """Two to twelve in words."""
+        if written.lower() not in self.source.hours:
+            return []
+        word = self.target.hours[self.source.hours.index(written.lower())]
+        return [word.capitalize() if written[0].isupper() else word]
 
-    def _half(self, match: re.Match[str]) -> list[str]:
-        hour = _half_hours(self.source).index(match.group()[0].lower() + match.group()[1:])
-        written = _half_hours(self.target)[hour]
-        return [written[0].upper() + written[1:] if match.group()[0].isupper() else written]
+    def _cardinal(self, match: re.Match[str]) -> list[str]:
+        """A number in words, in figures."""
+        value = self._cardinals.value(match)
+        if value is None:
+            return []
+        scale = next(
+            (power for power in sorted(self.target.scale_words, reverse=True) if value % 10**power == 0), None
+        )
+        if scale is not None:
+            return [f"{value // 10**scale} {self.target.scale_words[scale][value != 10**scale]}"]
+        return [str(value) if value < _GROUPED_FROM else self.target.group.join(_grouped(str(value)))]
 
     def _large(self, match: re.Match[str]) -> list[str]:
         """An amount with its scale in words, and so with its currency in words."""
-        parts = re.fullmatch(rf"([-−]?)([{_SIGNS}]|[A-Z]+) ?(.*?)[ -]?([A-Za-z]+)", match.group())
+        parts = re.fullmatch(rf"([-−]?)((?:{_DOLLARS})?[{_SIGNS}]|[A-Z]+) ?(.*?)[ -]?([A-Za-z]+)", match.group())
         assert parts is not None
         sign, currency, written, scale = parts.groups()
-        one, several = self.target.scale_words[self.source.scales[scale]]
+        power = (self.source.scales | self.source.suffixes)[scale]
+        if power not in self.target.scale_words:  # $5K
+            plain = Decimal(written.replace(self.source.group, "").replace(self.source.decimal, "."))
+            whole = self.source.group.join(_grouped(str(int(plain * 10**power))))
+            return [f"{sign}{number} {currency}" for number in self._number(whole)]
+        one, several = self.target.scale_words[power]
         word = one if written == "1" else several
         currencies = dict.fromkeys((*self.target.currency_words.get(currency, ())[:1], currency))
         return [f"{sign}{number} {word} {name}" for number in self._number(written) for name in currencies]
 
     def _amount(self, match: re.Match[str]) -> list[str]:
         whole = match.group()
-        sign = next(character for character in whole if character in _SIGNS)
+        found_sign = re.search(rf"(?:{_DOLLARS})?[{_SIGNS}]", whole)
+        assert found_sign is not None
+        sign = found_sign.group()
         numbers = self._number(whole.replace(sign, "").replace(" ", ""))
         words = self.target.currency_words.get(sign, ())
         after = [f"{number}{gap}{mark}" for number in numbers for mark in (sign, *words) for gap in (" ", "")]
@@ -214,7 +239,7 @@ class NumberConverter:
         """True after a label or a name (version 1.5, Python 3.12) and before a heading (1.1 Introduction): such
         figures are not quantities."""
         before, after = match.string[: match.start()], match.string[match.end() :]
-        if self.source.group in match.group() or re.match(rf" ?(?:{_any(self.source.scales)})\b", after):
+        if self.source.group in match.group() or re.match(rf" ?(?:{any_of(self.source.scales)})\b", after):
             return False
         if not before.strip():
             short = re.fullmatch(r"\d{1,2}\.\d{1,2}", match.group()) is not None
@@ -264,17 +289,6 @@ class NumberConverter:
         if len(plain) > 4 and source.group not in whole:
             forms += [sign + gap.join(_grouped(plain)) + end for gap in (target.group, " ")]
         return [*forms, written]
-
-
-def _half_hours(style: NumberStyle) -> list[str]:
-    """Half past one, two … twelve in words."""
-    following = style.hours[1:] + style.hours[:1]
-    return [style.half_past.format(hour=hour, next=after) for hour, after in zip(style.hours, following, strict=True)]
-
-
-def _any(words: Iterable[str]) -> str:
-    """A pattern for any of some words; none matches nothing."""
-    return "|".join(map(re.escape, sorted(words, key=len, reverse=True))) or "(?!)"
 
 
 def _foreign(digits: str, style: NumberStyle) -> bool:
