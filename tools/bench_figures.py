@@ -40,7 +40,7 @@ UNITS: dict[str, Callable[[float], str]] = {
 
 
 class NoRowError(Exception):
-    """The file has no such row: it was not measured."""
+    """The file has no such row, or the row no such field: it was not measured."""
 
 
 def measured(text: str, results: Path) -> str:
@@ -63,6 +63,8 @@ def _field(path: Path, where: str, field: str) -> float:
     if len(found) > 1:
         raise ValueError(f"{path.name}: {len(found)} rows with {where}")
     top, _, bottom = field.partition("/")
+    if top not in found[0]:
+        raise NoRowError(f"{path.name}: no {top} with {where}")
     return float(found[0][top]) / (float(found[0][bottom]) if bottom else 1.0)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 PROBLEMS = {
-    "numbers": "figures of the source are missing",
+    "numbers": "figures of the source are missing, or repeated",
     "characters": "characters that the model does not know came out as \ufffd or as letters of another language",
     "repetition": "words are repeated over and over",
     "length": "much longer or shorter than the source",
