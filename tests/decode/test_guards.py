@@ -10,7 +10,9 @@ from fenster.decode.attention_maps import cross_attention
 from fenster.decode.guards import missed, problems
 from fenster.decode.problems import PROBLEMS
 from fenster.language import load_language
+from fenster.language.numbers import NumberConverter
 
+GERMAN = NumberConverter(load_language("en"), load_language("de"))
 LONG = "The committee met in the large hall of the old house and discussed the matter at length."
 
 
@@ -19,6 +21,7 @@ def test_letters_of_other_languages_and_doubled_figures() -> None:
     assert problems("He lives in Tampa, Florida.", "Er lebt inţa, Florida.", None, letters) == ("characters",)
     assert problems("He met Šimun in a cafe.", "Er traf Šimun im Café.", None, letters) == ()
     assert problems("Order 4711, item 12.", "Bestellung 4711, Artikel 4711, Artikel 12.") == ("numbers",)
+    assert problems("The 1,000 men.", "Die 1.000 der 1.000 Männer.", GERMAN) == ("numbers",)
     assert problems("The 12 men.", "Die 12 der 12 Männer.") == (), "short figures may well be repeated"
 
 

@@ -236,7 +236,10 @@ def test_what_is_easily_misread_is_read_differently(symbols: Tokenizer) -> None:
         return symbols.decode([int(id) for id in piece.source])
 
     assert read("In the U.K. it is so.") == "In the UK it is so." and read("In the U.K.") == "In the UK."
-    assert read("World War I began.") == "the First World War began."
+    assert read("World War I began.") == "The First World War began."
+    assert read("After World War I, it ended.") == "After the First World War, it ended."
+    assert read("A World War I diary of his.") == "A First World War diary of his."
+    assert read("In the U.K. 10,000 died.").startswith("In the UK ")
     assert "`U.K.`" in planner.plan("Type `U.K.` now.").pieces[0].text.values.values(), "never in protected text"
     plain = Planner(symbols, ("en", "de"), DecodeConfig(assume_language=True, protection=False))
     assert symbols.decode(plain.plan("In the U.K.").pieces[0].source.tolist()) == "In the U.K."
@@ -279,7 +282,7 @@ def test_a_second_try_names_the_register(toy: PreparedData, symbols: Tokenizer) 
     """A sentence that leaves the register of its document is read again with the symbol of that register."""
     steady = translator(loaded(toy, symbols), register="steady", guards=True)
     (piece,) = steady.planner.plan("Are you tired?").pieces
-    request = steady._second_try._alone(piece.text, None)
+    request = steady._second_try._alone(piece.text, piece)
     informal = replace(piece, register="informal")
     _, again = steady._second_try._request(request, informal, ("register",))
     assert again.source[0].tolist() == [symbols.registers["informal"], *piece.source.tolist()]

@@ -43,6 +43,8 @@ def test_capitals_keep_their_length() -> None:
         ("Buy iPhones.", "iPhones kaufen.", "iPhones kaufen."),
         ("Run foo_bar now.", "foo_bar ausführen.", "foo_bar ausführen."),
         ("“Yes.”", "„ja.“", "„ja.“"),
+        ("Her father came.", "er kam.", "Er kam."),
+        ("Kilometres per hour", "km/h", "km/h"),
         ("Yes", "", ""),
     ],
 )

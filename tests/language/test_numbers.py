@@ -39,6 +39,13 @@ ENGLISH = NumberConverter(load_language("de"), load_language("en"))
         ("at ten to four, ten to four against, it is five to six hours", ["zehn vor vier"]),
         ("in 44:05, in 12:05, at 12:05", ["44:05", "12:05", "12:05"]),
         ("a map of 1:25,000 or 1:100", ["1:25.000"]),
+        ("three yard sales, 10 foot soldiers, 3 foot-long dogs, four feet off", []),
+        ("6 ft. tall, 2 tbsp. of sugar, 3 fl. oz. of milk", ["6 Fuß", "2 Esslöffel", "3 Flüssigunzen"]),
+        ("a $2-million-dollar house, $5M-$10M", ["5 Millionen Dollar", "10 Millionen Dollar"]),
+        ("by ten thirty, until twelve thirty, of twenty thirty came", []),
+        ("between a thousand and fifteen hundred, ſix hundred and forty men", []),
+        ("Start time 9:30", ["9:30"]),
+        ("BMI 27.3 (95% CI 3.1–3.9), Ubuntu 22.04 LTS", ["27,3", "95 %", "3,1", "3,9", "22.04"]),
         ("between 2 and 3 p.m. or from 11 to 1 pm", ["14", "15", "11", "13"]),
         ("9:30-10:30 am, 10 until 12 am", ["9:30", "10:30", "22", "0"]),
         ("at half past seven; Half past twelve", ["halb acht", "Halb eins"]),
@@ -77,6 +84,7 @@ def test_durations_are_no_times_of_day() -> None:
         for text in ("in 44:05", "at 9:30", "at ten to six", "ran 3:59.4")
         for span, _, _ in GERMAN.find(text)
     }
+    assert {span.kind for span, _, _ in GERMAN.find("We left at 9:30 p.m.")} == {"time"}
     assert kinds == {"44:05": "number", "9:30": "time", "ten to six": "time", "3:59.4": "number"}
 
 

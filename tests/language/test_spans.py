@@ -29,7 +29,7 @@ PROTECTED = {
     "Open /etc/passwd, ~/a.txt and C:\\Users\\me\\a.txt.": ["/etc/passwd", "~/a.txt", "C:\\Users\\me\\a.txt"],
     "At 9:00 AM PST or 10:00 CEST, i.e. 14:00 UTC+2.": ["PST", "CEST", "UTC+2"],
     "Card 1111 1111 1111 1111, VIN WVWZZZ1JZXW000001.": ["1111 1111 1111 1111", "WVWZZZ1JZXW000001"],
-    "The password is hunter2, the code THHFY2PG.": ["hunter2", "THHFY2PG"],
+    "The code is THHFY2PG (a)(b).": ["THHFY2PG", "(a)(b)"],
     'He is 5\'10" tall with a 1/4"-20 bolt.': ["5'10\"", '1/4"'],
     "See §§ 5, 7 and 3(b)(ii), also (a)(1).": ["§§ 5", "(a)(1)"],
     "It has SO4^2- and Ca2+.": ["SO4^2-", "Ca2+"],
@@ -41,6 +41,8 @@ PROTECTED = {
 FREE = [
     "He said and/or 24/7, didn't he?",
     "A 50 % discount on well-known goods - today!",
+    "Press Enter -> a window opens; Home > A guide, HTTP = a protocol.",
+    "> I think 3 CT scans agreed2 at 10AM.",
     "Is 3 < 5 and is it? I- I am; A or B, he + she.",
     "Here are 20 of 100 people, the 2nd of 30 with 4x4 wheels.",
     "In 1999, Mr. Smith's wife's e-mail arrived: all good.",

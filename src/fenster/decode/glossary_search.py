@@ -50,7 +50,8 @@ class GlossarySearch:
         parts = tuple(
             glossary.with_targets(part, terms) if isinstance(part, str) else part for part in piece.text.parts
         )
-        ids = self._planner.encode(replace(piece.text, parts=parts), piece.register)
+        text = replace(piece.text, parts=parts)
+        ids = self._planner.encode(text, piece.register, rewrites=not piece.enclosed)
         source = [*request.source[:ours], ids, *request.source[ours + 1 :]]
         wanted = replace(request, terms=tuple(map(self._ids, terms)))
         return [wanted, replace(wanted, source=source)]

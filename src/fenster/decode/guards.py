@@ -4,6 +4,7 @@ summaries use; PROBLEMS explains them."""
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable
 
@@ -90,7 +91,7 @@ def problems(
     numbers = (source, target) if converter is None else converter.without_equals(source, target)
     words = any(word.islower() for word in _WORD.findall(source))
     checks = {
-        "numbers": missing_numbers(*numbers) or doubled_numbers(*numbers),
+        "numbers": missing_numbers(*numbers) or doubled_numbers(source, target),
         "characters": "\ufffd" in target or (letters is not None and strange_letters(source, target, letters)),
         "repetition": repeats(target) and not repeats(source),
         "length": there > _LONG * here + _EXTRA or there < _SHORT * here - 2,
@@ -112,7 +113,8 @@ def doubled_numbers(source: str, target: str) -> bool:
 
 def strange_letters(source: str, target: str, usual: str) -> bool:
     """True if the target has letters that neither its language nor the source has: a name that became nonsense."""
-    return any(one.isalpha() and not one.isascii() and one not in usual for one in set(target) - set(source))
+    known = {*usual, *source, *unicodedata.normalize("NFKC", source)}
+    return any(one.isalpha() and not one.isascii() for one in set(target) - known)
 
 
 def repeats(text: str) -> bool:

@@ -263,8 +263,10 @@ class Planner:
         what follows, so that marks are not found again."""
         parts = text.parts
         if rewrites and self.protects and self._source is not None:
-            for pattern, written in self._source.rewrites.items():
-                parts = tuple(re.sub(pattern, written, one) if isinstance(one, str) else one for one in parts)
+            parts = tuple(
+                self._rewritten(part, number + 1 == len(parts)) if isinstance(part, str) else part
+                for number, part in enumerate(parts)
+            )
         if is_capitals(text.visible):
             parts = tuple(
                 small(part, self._source, number == 0) if isinstance(part, str) else part
@@ -276,6 +278,14 @@ class Planner:
             ids = self._tokenizer.encode_marked(parts)
         symbol = None if register is None else self._tokenizer.registers.get(register)
         return ids if symbol is None else np.concatenate([np.array([symbol], dtype=ids.dtype), ids])
+
+    def _rewritten(self, part: str, is_last: bool) -> str:
+        """What is easily misread, differently; the end of a part is the end of the text only if it `is_last`."""
+        end = "" if is_last else "\0"
+        part += end
+        for pattern, written in () if self._source is None else self._source.rewrites.items():
+            part = re.sub(pattern, written, part)
+        return part.removesuffix(end)
 
 
 def _around(spans: Sequence[ProtectedSpan], first: int, last: int) -> tuple[int, int]:

@@ -65,7 +65,7 @@ class SecondTry:
             ]
             return piece.text, replace(request, source=source, banned=banned)
         text = self._with_figures(piece)
-        return text, replace(self._alone(text, piece.register), banned=banned)
+        return text, replace(self._alone(text, piece), banned=banned)
 
     @cached_property
     def _words_of(self) -> dict[Register, tuple[int, ...]]:
@@ -86,9 +86,9 @@ class SecondTry:
         more = protected(source, sorted([*spans, *self._planner.protector.digits(source, spans)]))
         return more[0] if len(more) == 1 and self._tokenizer.placeholders else piece.text
 
-    def _alone(self, text: ProtectedText, register: Register | None) -> SearchRequest:
+    def _alone(self, text: ProtectedText, piece: Piece) -> SearchRequest:
         """The search for one sentence without its context."""
-        ids = self._planner.encode(text, register)
+        ids = self._planner.encode(text, piece.register, rewrites=not piece.enclosed)
         limits = LengthConstraints((self._strategy.max_tokens(ids),), min_tokens=1, stop_at_separator=True)
         return SearchRequest([ids], (), limits, bod=self._strategy.context.starts_with_bod(0, 0))
 

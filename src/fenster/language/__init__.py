@@ -60,6 +60,8 @@ class NumberStyle(Config):
     """What follows an hour in figures: 8 Uhr, but not halb acht Uhr."""
     labels: tuple[str, ...] = ()
     """Words before a number that is a name and no quantity: version 1.5, section 2.3."""
+    quantity_names: tuple[str, ...] = ()
+    """Words with capitals before a number that is a quantity after all: BMI 27.3."""
     months: tuple[str, ...] = ()
     units: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Units of measure by name, as a source language: how they are written behind a number."""
@@ -67,7 +69,9 @@ class NumberStyle(Config):
     """The same as a target language: of one, of several, and before a hyphen, if that differs. A unit that is missing
     here stays as it is."""
     unit_link: str = "(?!)"
-    """As a regular expression, what follows a unit and is not translated: 2 cups of sugar are 2 Tassen Zucker."""
+    """As a regular expression, what follows a unit and is not translated: 2 pints of beer are 2 Pints Bier."""
+    singular_units: tuple[str, ...] = ()
+    """Units that several of have another form: ten foot soldiers are no measure."""
     extents: tuple[str, ...] = ()
     """Words after feet that are a measure: two feet tall."""
     cardinals: dict[str, int] = Field(default_factory=dict)

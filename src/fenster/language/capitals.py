@@ -45,7 +45,8 @@ def _capital(character: str) -> str:
 
 def begun_as(text: str, source: str) -> str:
     """A translation with a capital if its source begins with one; words that are copied keep what they have."""
-    word = text.split(" ", 1)[0]
-    if not source[:1].isupper() or not text[:1].islower() or any(one.isupper() for one in word) or word in source:
+    word = text.split(" ", 1)[0].rstrip(",;:.!?")
+    copied = word in re.findall(r"[\w/.-]+", source) or not word.isalpha() or not word.islower()
+    if not source[:1].isupper() or not text[:1].islower() or copied:
         return text
     return text[0].upper() + text[1:]

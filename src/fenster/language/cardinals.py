@@ -26,7 +26,7 @@ class Cardinals:
         word = any_of(style.cardinals)
         one = rf"(?:{re.escape(style.cardinal_one)}|{word})" if style.cardinal_one else f"(?:{word})"
         link = rf"(?:[ -]| {re.escape(style.cardinal_link)} )"
-        return rf"(?i:\b{one}(?:{link}(?:{word}))+)\b(?!-)"
+        return rf"(?ia:\b{one}(?:{link}(?:{word}))+)\b(?!-)"
 
     def value(self, match: re.Match[str]) -> int | None:
         """The number that words stand for; None if they are none, or one that is better left in words."""
@@ -42,8 +42,8 @@ class Cardinals:
 
 
 def _year(values: list[int]) -> int | None:
-    """Nineteen forty-five."""
-    if len(values) < 2 or not 10 <= values[0] <= 20:
+    """Nineteen forty-five; twelve thirty is a time."""
+    if len(values) < 2 or not 13 <= values[0] <= 20:
         return None
     rest = (
         values[1] if len(values) == 2 else sum(values[1:]) if len(values) == 3 and values[2] < 10 <= values[1] else 0
@@ -61,7 +61,7 @@ def _sum(values: list[int]) -> int | None:
                 return None
             total, group, smallest_scale, last = total + group * value, 0, value, 10**18
         elif value == 100:
-            if not 0 < group < 100:
+            if not 0 < group < (100 if smallest_scale == 10**18 else 10):  # twelve hundred, but no thousand before it
                 return None
             group, last = 100 * group, 100
         else:

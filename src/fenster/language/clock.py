@@ -78,7 +78,7 @@ class Clock:
     def is_duration(self, match: re.Match[str]) -> bool:
         """True for what a clock does not show: 44:05, 3:59.4, and all that is said to have been done in some time."""
         text = match.group()
-        if re.search(_HALF, text) or ":" not in text:
+        if ":" not in text or text[-1].lower() == "m" or text.endswith("."):  # am, p.m.
             return False
         before = re.search(r"\b(\w+) $", match.string[: match.start()])
         word = "" if before is None else before[1].lower()

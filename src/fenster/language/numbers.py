@@ -23,7 +23,7 @@ _CODES = "EUR|USD|GBP|CHF|JPY|CAD|AUD|SEK|NOK|DKK|PLN|CZK|CNY|INR"
 _GROUPED_FROM = 10_000  # years have no point
 _DIGIT = re.compile(r"\d")
 # Not inside a longer number or word; behind the dash of a range the second number counts, and its dash is no sign.
-_BEFORE = r"(?:(?<![\w.,:/'’%‰-])(?<![.,:/]\d)|(?<=[\d%‰mM][-–]))"
+_BEFORE = r"(?:(?<![\w.,:/'’%‰-])(?<![.,:/]\d)|(?<=[\d%‰mMkKBT][-–]))"
 _UNITS = r"(?:[kmcdµμ]?m|[km]?g|m?l|[KMGT]i?B|[kMGT]?bit|[kMG]?Hz|[kM]?W|kWh|[mk]?V|m?A|km/h|mph|°[CF]|px|pt|dpi|°)"
 _AFTER = rf"(?:(?!\w)|(?={_UNITS}(?!\w)))(?![.,:/'’]\d)"
 
@@ -71,7 +71,7 @@ class NumberConverter:
             if not forms:
                 continue
             is_time = kind in ("phrase", "range", "time") and not (kind == "time" and self.clock.is_duration(match))
-            has_words = kind in ("phrase", "large", "measure", "cardinal")
+            has_words = kind in ("phrase", "large", "measure", "cardinal") and match.group() not in forms
             span = Span(*match.span(), "time" if is_time else "number")
             numbers.append(WrittenNumber(span, tuple(dict.fromkeys(forms)), has_words))
         return numbers
@@ -93,7 +93,7 @@ class NumberConverter:
     @cached_property
     def _in_words(self) -> re.Pattern[str]:
         """Numbers that have no digit."""
-        measure = rf"\b{self._small}[ -](?:{self._units})\b"
+        measure = rf"\b{self._small}[ -](?:{self._units})(?!\w)"
         return re.compile("|".join((self.clock.phrase.pattern, self._cardinals.pattern, measure)))
 
     @cached_property
@@ -125,11 +125,12 @@ class NumberConverter:
             "range": clock["range"],
             "date": r"\d{4}-\d{2}-\d{2}(?:T[\d:.]+Z?)?|\d{1,2}/\d{1,2}/(?:\d{4}|\d{2})|\d{1,2}\.\d{1,2}\.\d{4}",
             "ratio": rf"\d{{1,3}}:\d{{1,3}}(?:{group}\d{{3}})+",
-            "measure": rf"(?:{number}|{self._small})[ -]?(?:{self._units})\b(?!-\w+-)(?:{self.source.unit_link})?",
+            "measure": rf"(?:{number}|{self._small})[ -]?(?:{self._units})(?!\w|-\w)"
+            rf"(?:\.(?= [a-z\d]))?(?:{self.source.unit_link})?",
             "time": clock["time"],
-            "large": rf"[-−]?{sign} ?{number}(?:[ -]?(?:{large})|{suffix})\b(?!-)"
+            "large": rf"[-−]?{sign} ?{number}(?:[ -]?(?:{large})\b(?!-)|(?:{suffix})\b(?!-[A-Za-z]))"
             rf"|(?:{_CODES}) ?{number} ?(?:{large})\b(?!-)",
-            "amount": rf"[-−]?{sign} ?[-−]?{number}(?! ?(?:{scale})\b)|(?<!\^){number} ?[{_SIGNS}]",
+            "amount": rf"[-−]?{sign} ?[-−]?{number}(?![ -]?(?:{scale})\b)|(?<!\^){number} ?[{_SIGNS}]",
             "coded": rf"(?:{_CODES}) ?{number}(?! ?(?:{scale})\b)|{number} ?(?:{_CODES})\b",
             "percentage": rf"[-−+±]?{number} ?[%‰]",
             "quantity": rf"[-−+±]?{structured}|{bare}",
@@ -162,6 +163,8 @@ class NumberConverter:
         parts = re.match(rf"(.*?)([ -]?)({self._units})(?!\w)", match.group())
         assert parts is not None
         written, link, spelling = parts.groups()
+        if link == " " and written != "1" and spelling.split()[-1] in self.source.singular_units:
+            return []
         name = next(name for name, spellings in self.source.units.items() if spelling in spellings)
         one, several, *joined = self.target.unit_words.get(name, (spelling, spelling))
         word = (joined[0] if joined else several) if link == "-" else one if written == "1" else several
@@ -193,6 +196,8 @@ class NumberConverter:
         assert parts is not None
         sign, currency, written, scale = parts.groups()
         power = (self.source.scales | self.source.suffixes)[scale]
+        if _foreign(written, self.source):
+            return []
         if power not in self.target.scale_words:  # $5K
             plain = Decimal(written.replace(self.source.group, "").replace(self.source.decimal, "."))
             whole = self.source.group.join(_grouped(str(int(plain * 10**power))))
@@ -248,8 +253,10 @@ class NumberConverter:
         if last is None:
             return False
         word = last["word"]
-        if word.lower() in self.source.labels:
+        if word.lower() in self.source.labels or after.startswith(" LTS"):
             return True
+        if word in self.source.quantity_names:
+            return False
         starts_sentence = last.start() == 0 or re.search(r"[.!?:“”\"(]\s*$", before[: last.start()]) is not None
         if word.lower() in self.source.months:
             return False

@@ -80,24 +80,28 @@ KINDS: dict[str, str] = {
         r"\b[vV]\d+(?:\.\d+)*(?:[-+.]?[a-z]+\d*)?\b",
         r"(?<![\w.,])\d+(?:\.\d+){2,}(?:[-+.]?[a-z]+[\w.]*)?\b(?!\.\d)",
     ),
-    "zone": r"(?:(?<=\d )|(?<=[apAP][mM] )|(?<=\.[mM]\. ))(?:UTC|GMT|BST|CES?T|EES?T|WES?T|[ECMP][SD]?T|AK[SD]T|HST|"
-    r"JST|KST|IST|AE[SD]T|NZ[SD]T)(?:[+−-]\d{1,2}(?::\d{2})?)?(?!\w)",
+    "zone": r"(?:(?<=\d )|(?<=[apAP][mM] )|(?<=\.[mM]\. ))(?:UTC|GMT|BST|CES?T|EES?T|WES?T|[ECMP][SD]T|AK[SD]T|HST|"
+    r"JST|KST|IST|AE[SD]T|NZ[SD]T)(?:[+−-]\d{1,2}(?::\d{2})?)?(?!\w)"
+    r"|(?:(?<=:\d\d )|(?<=[apAP][mM] )|(?<=\.[mM]\. ))[ECMP]T(?!\w)",
     "card": r"(?<![\w-])\d{4}(?: \d{4}){2,}(?!\w)",
     "length": _any(r"(?<![\w'’′])\d{1,2}['’′] ?\d{1,2}(?:\"|″|''|(?!\w))", r"(?<![\w/])\d+(?:/\d+)?\"(?=-\d)"),
     "paragraph": _any(r"§§ ?\d+\w?", r"(?<!\w)\([a-z0-9]{1,2}\)(?:\([a-z0-9]{1,4}\))+"),
     "ion": r"(?<![\w-])(?:[A-Z][a-z]?\d*)+(?:\^\d*[+−-]|\d[+−]|\+)(?=[\s.,;)]|$)",
-    "variable": _any(r"(?<![\w'’.])[A-Za-z](?= (?:[<>≤≥≠=]=?|&&|\|\|) )", r"(?<=[<>≤≥≠=] )[A-Za-z](?![\w'’]|\.\w)"),
+    "variable": _any(
+        r"(?<![\w'’.])[A-Za-z](?= (?:[<>≤≥≠=]=?|&&|\|\|) (?:[A-Za-z]|[\d.]+)(?!\w))",
+        r"(?<=\b[A-Za-z\d] [<>≤≥≠=] )[A-Za-z](?![\w'’]|\.\w)",
+    ),
     "licence": r"\b[A-Z]{2,}-\d+(?:\.\d+)*-(?:only|or-later)\b",
     "part": _any(
         r"(?<![\w-])(?=[A-Z]*\d)(?=\d*[A-Z])[A-Z0-9]{6,}(?![\w-])",
-        r"(?<![\w-])[a-z]{3,}\d+(?![\w-])",
         r"(?<![\w$€£¥-])(?=[A-Z0-9/_.-]*[A-Z])(?=[A-Z0-9/_.-]*\d)[A-Z0-9]+(?:[-/_.][A-Z0-9]+)+(?![\w-])",
-        r"(?<![\w-])(?:[A-Z]+\d{2,}[A-Z0-9]*|\d{2,}[A-Z]{2,}[A-Z0-9]*)(?![\w-])",
+        r"(?<![\w-])(?!\d+(?:[AP]M|EUR|USD|GBP|CHF)\b)(?:[A-Z]+\d{2,}[A-Z0-9]*|\d{2,}[A-Z]{2,}[A-Z0-9]*)(?![\w-])",
     ),
 }
 """Regular expressions by kind."""
 
-_POSSIBLE = re.compile(r"[\d@/\\`<>=≤≥≠{$%#&_+-]|\(\)|::|www\.|[a-z][A-Z]|\.\w")  # every kind needs one of these
+# Every kind needs one of these.
+_POSSIBLE = re.compile(r"[\d@/\\`<>=≤≥≠{$%#&_+-]|\(\)|\)\(|\|\||::|www\.|[a-z][A-Z]|\.\w")
 _NAMED = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in KINDS.items()))
 
 

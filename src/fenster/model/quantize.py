@@ -43,8 +43,9 @@ def fill(model: Transformer, tensors: Mapping[str, Tensor], *, int8: bool) -> No
     stored = tensors if any(name + SCALE in tensors for name in tensors) else quantize_state(tensors)
     scales = {name: stored[name + SCALE] for name in stored if name + SCALE in stored}
     for name, scale in scales.items():
-        whole = stored[name].dtype == torch.int8 and int(stored[name].min()) >= -127  # the kernel changes their signs
-        if not whole or scale.shape != (len(stored[name]), 1):
+        # Not -128: the kernel changes their signs.
+        is_int8 = stored[name].dtype == torch.int8 and int(stored[name].min()) >= -127
+        if not is_int8 or scale.shape != (len(stored[name]), 1):
             raise RuntimeError(f"{name} is not int8 from -127 to 127 with a scale per row")
     shapes = {name: torch.empty(stored[name].shape, device="meta") for name in scales}
     # Copies, here and of the embedding: a view would keep all of its file in memory.

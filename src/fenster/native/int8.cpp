@@ -192,6 +192,7 @@ Kernel kernel(int kind) {
 using Quantize = float (*)(const float*, long, bool, uint8_t*);
 
 constexpr float kSteps = 127.0f;
+constexpr float kSmallest = 1e-30f;  // rows with nothing larger are zero
 
 int32_t zero_of(bool nonnegative) { return nonnegative ? 0 : 128; }
 
@@ -199,7 +200,7 @@ struct Steps {
   float rate, factor;
   int32_t zero;
   Steps(float largest, bool nonnegative)
-      : rate(largest > 0 ? kSteps / largest : 0.0f), factor(largest / kSteps), zero(zero_of(nonnegative)) {}
+      : rate(largest > kSmallest ? kSteps / largest : 0.0f), factor(largest / kSteps), zero(zero_of(nonnegative)) {}
 };
 
 inline uint8_t step_of(float x, const Steps& steps) {

@@ -112,8 +112,7 @@ class RayCluster:
                 max_size=min(len(tasks), self._most_actors),
                 max_tasks_in_flight_per_actor=2,
             ),
-            num_cpus=cores,
-            num_gpus=gpus,
+            **({"num_gpus": gpus} if has_gpus else {"num_cpus": cores}),  # with a GPU Ray adds a core
         )
         try:
             for row in outcomes.iter_rows():
