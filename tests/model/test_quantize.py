@@ -115,13 +115,13 @@ def test_all_instruction_sets_give_the_same_bits(out: int, depth: int, rows: int
     assert torch.equal(int8_linear(x, packed, None), int8_linear(x, packed, torch.zeros(out)))
     # The largest sums: all weights and inputs ±127, which 16 bits must hold.
     signs = torch.randint(0, 2, (out, depth)) * 2 - 1
-    largest = int8_pack((signs * 127).to(torch.int8), torch.ones(out))
+    extreme = int8_pack((signs * 127).to(torch.int8), torch.ones(out))
     inputs = torch.cat([signs[:1].float(), -signs[:1].float(), torch.ones(1, depth)])
     expected = (inputs.double() * 127) @ (signs.double() * 127).T / 127
     for kind in (1, 2, 3):
         with suppress(ValueError):
-            torch.testing.assert_close(int8_linear(inputs, largest, None, False, kind).double(), expected)
-    assert not int8_linear(torch.full((1, depth), 1e-38), largest, None).any(), "nothing to divide by"
+            torch.testing.assert_close(int8_linear(inputs, extreme, None, False, kind).double(), expected)
+    assert not int8_linear(torch.full((1, depth), 1e-38), extreme, None).any(), "nothing to divide by"
 
 
 def test_threads_change_nothing() -> None:

@@ -20,18 +20,25 @@ class Cardinals:
     @cached_property
     def pattern(self) -> str:
         """Number words in a row: perhaps a number."""
+        return rf"{self._words(1)}\b(?!-)" if self._style.cardinals else "(?!)"
+
+    @cached_property
+    def before_unit(self) -> str:
+        """One number word or more."""
+        return self._words(0) if self._style.cardinals else "(?!)"
+
+    def _words(self, more: int) -> str:
+        """Number words, at least so many after the first."""
         style = self._style
-        if not style.cardinals:
-            return "(?!)"
         word = any_of(style.cardinals)
-        one = rf"(?:{re.escape(style.cardinal_one)}|{word})" if style.cardinal_one else f"(?:{word})"
+        scales = any_of(name for name, value in style.cardinals.items() if value >= 100)
+        one = rf"(?:{re.escape(style.cardinal_one)}(?= (?:{scales}))|{word})" if style.cardinal_one else f"(?:{word})"
         link = rf"(?:[ -]| {re.escape(style.cardinal_link)} )"
-        return rf"(?ia:\b{one}(?:{link}(?:{word}))+)\b(?!-)"
+        return rf"(?ia:\b{one}\b(?:{link}(?:{word})\b){{{more},}})"
 
     def value(self, match: re.Match[str]) -> int | None:
         """The number that words stand for; None if they are none, or one that is better left in words."""
-        words = [word for word in re.findall(r"\w+", match.group().lower()) if word != self._style.cardinal_link]
-        values = [1 if word == self._style.cardinal_one else self._style.cardinals[word] for word in words]
+        values = self._values(match.group())
         before = re.search(r"\b(\w+) $", match.string[: match.start()])
         year = None if before is None else _year(values)
         if year is not None and before is not None and before[1].lower() in self._style.year_words:
@@ -39,6 +46,14 @@ class Cardinals:
         if len(values) < _FEWEST_WORDS or not any(value >= 100 for value in values):
             return None
         return _sum(values)
+
+    def amount(self, text: str) -> int | None:
+        """The number that the words before a unit stand for; None if they are none."""
+        return _sum(self._values(text))
+
+    def _values(self, text: str) -> list[int]:
+        words = [word for word in re.findall(r"\w+", text.lower()) if word != self._style.cardinal_link]
+        return [1 if word == self._style.cardinal_one else self._style.cardinals[word] for word in words]
 
 
 def _year(values: list[int]) -> int | None:

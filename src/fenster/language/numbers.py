@@ -93,7 +93,7 @@ class NumberConverter:
     @cached_property
     def _in_words(self) -> re.Pattern[str]:
         """Numbers that have no digit."""
-        measure = rf"\b{self._small}[ -](?:{self._units})(?!\w)"
+        measure = rf"{self._in_words_before_unit}[ -](?:{self._units})(?!\w)"
         return re.compile("|".join((self.clock.phrase.pattern, self._cardinals.pattern, measure)))
 
     @cached_property
@@ -101,11 +101,11 @@ class NumberConverter:
         return any_of(spelling for spellings in self.source.units.values() for spelling in spellings)
 
     @cached_property
-    def _small(self) -> str:
-        """Two to twelve in words, before a unit. (Two feet are rather not a measure if nothing says so.)"""
-        words = any_of(form for word in self.source.hours[1:] for form in (word, word.capitalize()))
-        feet = rf"(?:foot|feet)\b(?! (?:{any_of(self.source.extents)})\b)"
-        return rf"(?:{words})(?! {feet})"
+    def _in_words_before_unit(self) -> str:
+        """A number in words. (Two or four feet are rather not a measure if nothing says so.)"""
+        extents = any_of(self.source.extents)
+        feet = rf"(?i:two|four) feet\b(?! (?:{extents})\b)"
+        return rf"(?!{feet}){self._cardinals.before_unit}"
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -125,7 +125,7 @@ class NumberConverter:
             "range": clock["range"],
             "date": r"\d{4}-\d{2}-\d{2}(?:T[\d:.]+Z?)?|\d{1,2}/\d{1,2}/(?:\d{4}|\d{2})|\d{1,2}\.\d{1,2}\.\d{4}",
             "ratio": rf"\d{{1,3}}:\d{{1,3}}(?:{group}\d{{3}})+",
-            "measure": rf"(?:{number}|{self._small})[ -]?(?:{self._units})(?!\w|-\w)"
+            "measure": rf"(?:{number}|{self._in_words_before_unit})[ -]?(?:{self._units})(?!\w|-\w)"
             rf"(?:\.(?= [a-z\d]))?(?:{self.source.unit_link})?",
             "time": clock["time"],
             "large": rf"[-−]?{sign} ?{number}(?:[ -]?(?:{large})\b(?!-)|(?:{suffix})\b(?!-[A-Za-z]))"
@@ -168,27 +168,31 @@ class NumberConverter:
         name = next(name for name, spellings in self.source.units.items() if spelling in spellings)
         one, several, *joined = self.target.unit_words.get(name, (spelling, spelling))
         word = (joined[0] if joined else several) if link == "-" else one if written == "1" else several
-        numbers = self._small_number(written) or self._number(written)
+        numbers = self._number(written) if _DIGIT.search(written) else self._counted(written)
         return [f"{number}{'-' if link == '-' else ' '}{word}" for number in numbers]
 
-    def _small_number(self, written: str) -> list[str]:
-        """Two to twelve in words."""
-        if written.lower() not in self.source.hours:
+    def _counted(self, written: str) -> list[str]:
+        """A number in words before a unit: up to twelve in words, otherwise in figures. (One foot is left alone.)"""
+        value = self._cardinals.amount(written)
+        if value is None or value < 2:
             return []
-        word = self.target.hours[self.source.hours.index(written.lower())]
+        if value > len(self.target.hours):
+            return [self._figures(value)]
+        word = self.target.hours[value - 1]
         return [word.capitalize() if written[0].isupper() else word]
 
     def _cardinal(self, match: re.Match[str]) -> list[str]:
         """A number in words, in figures."""
         value = self._cardinals.value(match)
-        if value is None:
-            return []
-        scale = next(
-            (power for power in sorted(self.target.scale_words, reverse=True) if value % 10**power == 0), None
-        )
-        if scale is not None:
-            return [f"{value // 10**scale} {self.target.scale_words[scale][value != 10**scale]}"]
-        return [str(value) if value < _GROUPED_FROM else self.target.group.join(_grouped(str(value)))]
+        return [] if value is None else [self._figures(value)]
+
+    def _figures(self, value: int) -> str:
+        """250.000, 250 Millionen."""
+        powers = sorted(self.target.scale_words, reverse=True)
+        power = next((power for power in powers if value % 10**power == 0), None)
+        if power is None:
+            return str(value) if value < _GROUPED_FROM else self.target.group.join(_grouped(str(value)))
+        return f"{value // 10**power} {self.target.scale_words[power][value != 10**power]}"
 
     def _large(self, match: re.Match[str]) -> list[str]:
         """An amount with its scale in words, and so with its currency in words."""
