@@ -72,8 +72,8 @@ class NumberStyle(Config):
     """As a regular expression, what follows a unit and is not translated: 2 pints of beer are 2 Pints Bier."""
     singular_units: tuple[str, ...] = ()
     """Units that several of have another form: ten foot soldiers are no measure."""
-    extents: tuple[str, ...] = ()
-    """Words after feet that are a measure: two feet tall."""
+    no_measure: str = "(?!)"
+    """As a regular expression, a number in words and a unit that rather are no measure: two feet."""
     cardinals: dict[str, int] = Field(default_factory=dict)
     """Words for numbers, hundred and thousand included."""
     cardinal_link: str = ""

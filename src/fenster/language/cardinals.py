@@ -6,7 +6,7 @@ import re
 from functools import cached_property
 
 from fenster.language import NumberStyle
-from fenster.language.clock import any_of
+from fenster.language.spans import any_of
 
 _FEWEST_WORDS = 3  # three hundred is left to the model
 

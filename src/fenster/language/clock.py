@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from fenster.language import NumberStyle
+from fenster.language.spans import any_of
 
 # The last stop of "9 a.m." at the end of a sentence is the sentence's.
 _HALF = r"[apAP](?:\.[mM]\.(?=\s*\S)|\.[mM](?=\.\s*$)|[mM]\b)"
@@ -112,8 +113,3 @@ class Clock:
 def _half_hours(style: NumberStyle) -> list[str]:
     following = style.hours[1:] + style.hours[:1]
     return [style.half_past.format(hour=hour, next=after) for hour, after in zip(style.hours, following, strict=True)]
-
-
-def any_of(words: Iterable[str]) -> str:
-    """A pattern for any of some words; none matches nothing."""
-    return "|".join(map(re.escape, sorted(words, key=len, reverse=True))) or "(?!)"

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from fenster.language import Language, NumberStyle
 from fenster.language.cardinals import Cardinals
-from fenster.language.clock import Clock, any_of
-from fenster.language.spans import Span
+from fenster.language.clock import Clock
+from fenster.language.spans import Span, any_of
 
 _SIGNS = "€$£¥"
 _DOLLARS = "US|AU|CA|HK|NZ|NT|MX|A|C|S|R"  # before $
@@ -47,7 +47,7 @@ class NumberConverter:
         self._source = source
 
     def find(self, text: str) -> list[WrittenNumber]:
-        """Numbers with separators, percentages, amounts, dates, times, and long ones, in order."""
+        """Numbers with separators, percentages, amounts, measures, dates, times, long ones and some in words."""
         numbers: list[WrittenNumber] = []
         if not _DIGIT.search(text) and not self._in_words.search(text):
             return numbers
@@ -102,10 +102,7 @@ class NumberConverter:
 
     @cached_property
     def _in_words_before_unit(self) -> str:
-        """A number in words. (Two or four feet are rather not a measure if nothing says so.)"""
-        extents = any_of(self.source.extents)
-        feet = rf"(?i:two|four) feet\b(?! (?:{extents})\b)"
-        return rf"(?!{feet}){self._cardinals.before_unit}"
+        return rf"(?!{self.source.no_measure}){self._cardinals.before_unit}"
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:

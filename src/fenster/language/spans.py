@@ -156,6 +156,11 @@ def _balanced(text: str, span: Span) -> int:
     return end
 
 
+def any_of(words: Iterable[str]) -> str:
+    """A pattern for any of some words; none matches nothing."""
+    return "|".join(map(re.escape, sorted(words, key=len, reverse=True))) or "(?!)"
+
+
 def _whole_word(term: str) -> str:
     """A term as a regular expression; not inside a longer word."""
     before = r"(?<!\w)" if term[:1].isalnum() else ""
