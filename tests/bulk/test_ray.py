@@ -204,9 +204,18 @@ def test_actors_share_a_gpu(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A node that says it has a GPU: actors are placed there (and find none, which is the error of all)."""
-    import ray
+    """A node that says it has a GPU: actors are placed there, each with its share (and find none, which is the error
+    of all)."""
+    import ray.data
 
+    shares: list[float] = []
+    mapped = ray.data.Dataset.map_batches
+
+    def noted(dataset: Any, *given: Any, **options: Any) -> Any:
+        shares.append(options["num_gpus"])
+        return mapped(dataset, *given, **options)
+
+    monkeypatch.setattr(ray.data.Dataset, "map_batches", noted)
     cluster.add_node(num_cpus=2, num_gpus=1, object_store_memory=80 << 20)
     waiting = "no node has a GPU and 1 core: waiting until one joins"
     for actors in (1, 2, 3):
@@ -216,3 +225,4 @@ def test_actors_share_a_gpu(
         with pytest.raises(FensterError, match="no GPU"):
             translate(model, corpus, tmp_path / f"out-{actors}", engine)
         assert (waiting in capsys.readouterr().err) == (actors == 3)
+    assert shares == [1, 0.5, 0.3333]
