@@ -106,7 +106,7 @@ class Planner:
         numbers = config.numbers if tokenizer.placeholders else "model"
         self._source, self._target_language = source, target
         self.converter = NumberConverter(source, target) if source and target else None
-        self._rewrites = config.numbers == "convert" and not tokenizer.placeholders
+        self._converts_copied = config.numbers == "convert" and not tokenizer.placeholders
         self.counter = None if source is None or target is None else RegisterCounter(source, target)
         self.protector = Protector(
             source,
@@ -117,6 +117,7 @@ class Planner:
         )
         self.glossary = None if config.glossary is None else read_glossary(config.glossary, source, target)
         self.protects = config.protection
+        self._rewrites = {} if source is None else source.rewrites
         self.quotes = None if target is None else target.quotes
         self.target_letters = None if target is None else target.foreign_letters
         self._usual_characters = usual_characters(tokenizer.characters, source)
@@ -243,7 +244,7 @@ class Planner:
         return [part for part in parts if part]
 
     def _piece(self, text: ProtectedText, register: Register | None, enclosed: Sequence[Enclosed] = ()) -> Piece:
-        figures = self.converter.find(text.source) if self.converter is not None and self._rewrites else []
+        figures = self.converter.find(text.source) if self.converter is not None and self._converts_copied else []
         written = ((text.source[span.start : span.end], forms[0]) for span, forms, _ in figures)
         differing = tuple((ours, theirs) for ours, theirs in written if ours != theirs)
         hours = [] if self.converter is None else self.converter.clock.with_hour_word(text.values.values())
@@ -262,7 +263,7 @@ class Planner:
         """The ids that the model reads. With `rewrites` what it easily misreads is written differently, which moves
         what follows, so that marks are not found again."""
         parts = text.parts
-        if rewrites and self.protects and self._source is not None:
+        if rewrites and self.protects:
             parts = tuple(
                 self._rewritten(part, number + 1 == len(parts)) if isinstance(part, str) else part
                 for number, part in enumerate(parts)
@@ -283,7 +284,7 @@ class Planner:
         """What is easily misread, differently; the end of a part is the end of the text only if it `is_last`."""
         end = "" if is_last else "\0"
         part += end
-        for pattern, written in () if self._source is None else self._source.rewrites.items():
+        for pattern, written in self._rewrites.items():
             part = re.sub(pattern, written, part)
         return part.removesuffix(end)
 
