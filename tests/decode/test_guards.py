@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -64,3 +66,25 @@ def test_a_translation_without_half_of_its_sentence_misses_words() -> None:
     )
     found = [missed(cross_attention(translator.loaded, source.source, target)) for target in (whole, half)]
     assert found[0] < 0.2 and found[1] > 0.35, found
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("The storm hit Tampa and moved on to Chattanooga.", ["Tampa", "Chattanooga"]),
+        ("The HTA has not yet decided.", ["HTA"]),
+        ("Heinz lives in Coburg, near Ashdod.", ["Heinz", "Coburg", "Ashdod"]),
+    ],
+)
+def test_names_come_through(source: str, names: list[str]) -> None:
+    """With the bundled model, which makes other words of some of them if nobody looks."""
+    translator, unguarded = (fenster.load(beam=2, guards=guards) for guards in (True, False))
+    assert all(name in translator.translate(source).texts[0] for name in names)
+    assert not all(name in unguarded.translate(source).texts[0] for name in names), "another test is needed"
+
+
+def test_names_may_be_translated_if_a_glossary_says_so(tmp_path: Path) -> None:
+    (tmp_path / "terms.csv").write_text("Coburg,Koburg\n", encoding="utf-8")
+    translator = fenster.load(beam=2, glossary=tmp_path / "terms.csv")
+    made = translator.translate("Heinz lives in Coburg.")
+    assert "Heinz" in made.texts[0] and "Koburg" in made.texts[0] and "Coburg" not in made.texts[0]

@@ -284,5 +284,5 @@ def test_a_second_try_names_the_register(toy: PreparedData, symbols: Tokenizer) 
     (piece,) = steady.planner.plan("Are you tired?").pieces
     request = steady._second_try._alone(piece.text, piece)
     informal = replace(piece, register="informal")
-    _, again = steady._second_try._request(request, informal, ("register",))
+    _, again = steady._second_try._request(request, informal, ("register",), ())
     assert again.source[0].tolist() == [symbols.registers["informal"], *piece.source.tolist()]

@@ -6,7 +6,8 @@ import pytest
 
 from fenster.data.tokenizer import Tokenizer, TokenizerConfig, learn
 from fenster.decode.config import DecodeConfig
-from fenster.decode.plan import Piece, Planner
+from fenster.decode.piece import Piece
+from fenster.decode.plan import Planner
 from fenster.language import load_language
 from fenster.language.characters import usual_characters
 

@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fenster.language import load_language
-from fenster.language.protect import LONGEST_TEXT, PLACEHOLDERS, Placeholder, Protector, cuts_of_long, protected
+from fenster.language.protect import (
+    LONGEST_TEXT,
+    PLACEHOLDERS,
+    Placeholder,
+    ProtectedText,
+    Protector,
+    cuts_of_long,
+    protected,
+)
 
 PROTECTOR = Protector(load_language("en"), load_language("de"))
 
@@ -63,6 +71,21 @@ def test_training_pairs_need_one_occurrence_on_either_side() -> None:
 def test_names_may_become_placeholders() -> None:
     assert PROTECTOR.pair("Then Barroso spoke.", "Dann sprach Barroso.", Random(1), names=1.0) is not None
     assert PROTECTOR.pair("Then Barroso spoke.", "Dann sprach Barroso.", Random(1), names=0.0) is None
+
+
+def test_names_that_were_lost_become_placeholders_beside_the_others() -> None:
+    (text,) = protected(
+        "See a.b.c/x.txt, Ann and Anna: Ann!", Protector().spans("See a.b.c/x.txt, Ann and Anna: Ann!")
+    )
+    more = text.with_words({"Ann": "Ann"})
+    assert more.restore(more.parts) == text.source
+    assert sorted(more.values.values()) == ["Ann", "Ann", "a.b.c/x.txt"]
+    assert [part for part in more.parts if part in text.values] == [*text.values]
+    many = ProtectedText((" ".join(["Ann"] * 20),)).with_words({"Ann": "Ann"})
+    assert len(many.values) == PLACEHOLDERS["x"] and many.restore(many.parts) == " ".join(["Ann"] * 20)
+    assert text.with_words({}).parts == text.parts
+    genitive = ProtectedText(("Ann's and Ann",)).with_words({"Ann": "Ann", "Ann's": "Anns"})
+    assert genitive.restore(genitive.parts) == "Anns and Ann"
 
 
 def test_forgotten_spaces_beside_placeholders() -> None:

@@ -74,6 +74,22 @@ def test_export_writes_over_nothing_else(
         export_model(model, tmp_path / "small")
 
 
+def test_a_lexicon_goes_with_its_model(toy: PreparedData, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = write_model(make_loaded(toy, "window"), tmp_path / "model")
+    assert load_model(model).lexicon is None
+    corpus = tmp_path / "corpus.tsv"
+    corpus.write_text("a\tWe went to Munich.\tWir fuhren nach München.\n", encoding="utf-8")
+    main(["export", "-m", str(model), "-o", str(tmp_path / "small"), "--lexicon-from", str(corpus)])
+    main(["export", "-m", str(tmp_path / "small"), "-o", str(tmp_path / "again")])
+    lexicon = load_model(tmp_path / "again").lexicon
+    assert lexicon is not None and "Munich" in lexicon and "Ashdod" not in lexicon
+    file = tmp_path / "again" / "lexicon.bin"
+    file.write_bytes(bytes(file.stat().st_size))
+    with pytest.raises(InputError, match=r"lexicon\.bin.*is missing or was changed"):
+        load_model(tmp_path / "again")
+    capsys.readouterr()
+
+
 def test_export_averages_models(toy: PreparedData, tmp_path: Path) -> None:
     loaded = [make_loaded(toy, "window") for _ in range(2)]
     with torch.no_grad():

@@ -23,7 +23,8 @@ from fenster.data.dataset import PreparedData
 from fenster.data.tokenizer import TokenizerConfig, learn
 from fenster.errors import ConfigError, FensterError, InputError
 from fenster.io.hashing import digest
-from fenster.model.model_folder import load_model, save_model
+from fenster.language.lexicon import LexiconBuilder
+from fenster.model.model_folder import export_model, load_model, save_model
 from fenster.model.transformer import Transformer
 from fenster.train import checkpoint
 from fenster.train.model_selection import average
@@ -499,6 +500,16 @@ def test_an_anchor_holds_and_survives_a_pause(settings: dict[str, Any], tmp_path
         train(make(settings, **held | {"warm_start": free / "model"}, stop={"updates": 15, "patience": None}))
     with pytest.raises(ConfigError, match="anchor pulls towards the weights of warm_start"):
         make(settings, optimizer=held["optimizer"])
+
+
+def test_the_lexicon_of_the_model_that_training_starts_from_is_kept(settings: dict[str, Any], tmp_path: Path) -> None:
+    train(make(settings, output=tmp_path / "first"))
+    builder = LexiconBuilder()
+    builder.add("the lamp", "die Lampe")
+    export_model(tmp_path / "first" / "model", tmp_path / "given", bits=16, lexicon=builder.lexicon())
+    train(make(settings, warm_start=tmp_path / "given"))
+    lexicon = load_model(settings["output"] / "model").lexicon
+    assert lexicon is not None and "lamp" in lexicon and "table" not in lexicon
 
 
 def test_a_model_that_does_not_fit_is_refused(settings: dict[str, Any], tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from fenster.decode.attention_maps import cross_attention
 from fenster.decode.document_style import DocumentStyle
 from fenster.decode.guards import UNSURE, Checker
 from fenster.decode.markup import Words, insert_marks
-from fenster.decode.plan import Piece, SegmentPlan
+from fenster.decode.piece import Piece, SegmentPlan
 from fenster.decode.result import Translated
 from fenster.decode.search import Hypothesis
 from fenster.decode.strategies import SentenceResult

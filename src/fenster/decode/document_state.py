@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from fenster.decode.document_style import DocumentStyle
-from fenster.decode.plan import Piece, SegmentPlan
+from fenster.decode.piece import Piece, SegmentPlan
 from fenster.decode.search import Hypothesis, SearchRequest
 from fenster.decode.strategies import SentenceResult, Session
 

@@ -9,7 +9,8 @@ from functools import partial
 
 from fenster.data.tokenizer import Tokenizer
 from fenster.decode.glossary import GlossaryTerm
-from fenster.decode.plan import Piece, Planner
+from fenster.decode.piece import Piece
+from fenster.decode.plan import Planner
 from fenster.decode.search import Hypothesis, Searcher, SearchRequest
 from fenster.decode.strategies.base import without_symbols
 from fenster.language.protect import visible

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fenster.data.tokenizer import Ids, Tokenizer
-from fenster.decode.plan import Piece
+from fenster.decode.piece import Piece
 from fenster.decode.search import Hypothesis
 from fenster.decode.strategies.base import without_symbols
 from fenster.language import REGISTERS, Register
@@ -61,6 +61,7 @@ class Checker:
     def problems(self, piece: Piece, hypothesis: Hypothesis) -> tuple[str, ...]:
         text = visible(self._tokenizer.decode_marked(without_symbols(hypothesis)))
         names = problems(piece.text.visible, text, self._converter, self._letters)
+        names += ("names",) * bool(piece.missing_names(text))
         if self._counter is not None and piece.register is not None:
             wrong = self._counter.counts(piece.text.visible, text)[other_register(piece.register)]
             names += ("register",) * bool(wrong)

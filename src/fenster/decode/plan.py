@@ -1,4 +1,4 @@
-"""What becomes of a segment: parts that are copied, and pieces that the model translates.
+"""Segments into parts that are copied, and pieces that the model translates.
 
 Nearly always a segment is one piece. Symbols that the model does not know are copied at its edges, protected spans
 and numbers become placeholders. If a model has no placeholders, the text between protected spans is translated piece
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +21,14 @@ from fenster.decode.config import DecodeConfig
 from fenster.decode.glossary import GivenTerms, Glossary, GlossaryTerm, read_glossary, read_terms
 from fenster.decode.markup import Enclosed, around_all, tag_marks, within, without_pairs
 from fenster.decode.passthrough import split_passthrough
+from fenster.decode.piece import Piece, SegmentPlan
 from fenster.document import Mark
 from fenster.io.files import TextFiles
 from fenster.language import Register, languages, load_language
 from fenster.language.capitals import is_capitals, small
 from fenster.language.characters import usual_characters
 from fenster.language.identify import LanguageCheck
+from fenster.language.lexicon import Lexicon, with_genitives
 from fenster.language.numbers import NumberConverter
 from fenster.language.protect import LONGEST_TEXT, ProtectedSpan, ProtectedText, Protector, cuts_of_long, protected
 from fenster.language.register import RegisterCounter
@@ -34,71 +36,17 @@ from fenster.language.register import RegisterCounter
 _LONGEST_WORD = 80  # characters
 
 
-@dataclass(frozen=True)
-class Piece:
-    """Text that the model translates as one sentence."""
-
-    text: ProtectedText
-    source: Ids
-    """As the model reads it, the symbol for the register first."""
-    register: Register | None = None
-    """How it should address people."""
-    enclosed: tuple[Enclosed, ...] = ()
-    """Inline markup around some of its words, outer pairs first."""
-    terms: tuple[GlossaryTerm, ...] = ()
-    """Of the glossary, those that the text has."""
-    glossary: Glossary | None = None
-    figures: tuple[tuple[str, str], ...] = ()
-    """Figures that are not placeholders, and how the target language writes them."""
-
-    @property
-    def is_capitals(self) -> bool:
-        """True if the text is in capitals: the model reads small letters, and its translation gets capitals."""
-        return is_capitals(self.text.visible)
-
-    def missing_terms(self, translation: str) -> list[GlossaryTerm]:
-        """The terms that a translation lacks."""
-        return [term for term in self.terms if not term.is_in(translation)]
-
-    def with_figures(self, translation: str) -> str:
-        """A translation in which figures that the model copied are written as in the target language."""
-        for ours, theirs in self.figures:
-            copied = re.compile(rf"(?<![\w.,]){re.escape(ours)}(?!\w)(?![.,]\d)")
-            matches = [match.span() for match in copied.finditer(translation)]
-            if theirs not in copied.sub("", translation) and len(matches) == 1:
-                start, end = matches[0]
-                translation = translation[:start] + theirs + translation[end:]
-        return translation
-
-
-@dataclass(frozen=True)
-class SegmentPlan:
-    source: str
-    """The segment, its white space normalised."""
-    parts: tuple[str | Piece, ...]
-    """What is copied, and what is translated, in order."""
-    warnings: tuple[str, ...] = ()
-    """What looks wrong before it is translated."""
-
-    @property
-    def pieces(self) -> list[Piece]:
-        return [part for part in self.parts if isinstance(part, Piece)]
-
-    @property
-    def is_copied(self) -> bool:
-        return not self.pieces
-
-    def joined(self, translations: Sequence[str]) -> str:
-        """The translated segment."""
-        waiting = iter(translations)
-        return "".join(part if isinstance(part, str) else next(waiting) for part in self.parts)
-
-
 class Planner:
     """Plans segments for one model, as the settings say."""
 
-    def __init__(self, tokenizer: Tokenizer, pair: tuple[str, str] | None, config: DecodeConfig) -> None:
-        self._tokenizer = tokenizer
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        pair: tuple[str, str] | None,
+        config: DecodeConfig,
+        lexicon: Lexicon | None = None,
+    ) -> None:
+        self._tokenizer, self._lexicon = tokenizer, lexicon
         known = pair is not None and set(pair) <= set(languages())
         source, target = map(load_language, pair) if known and pair is not None else (None, None)
         # Without placeholders a number would cut its sentence in two: it is left to the model, and what the model
@@ -257,7 +205,21 @@ class Planner:
             terms,
             self.glossary if terms else None,
             (*differing, *hours),
+            self._names(text.visible, terms),
         )
+
+    def protected_names(self, names: Sequence[str]) -> dict[str, str]:
+        """Names as the source writes them, and as the translation should."""
+        if self._source is None or self._target_language is None:
+            return {name: name for name in names}
+        return with_genitives(names, self._source, self._target_language)
+
+    def _names(self, text: str, terms: Sequence[GlossaryTerm]) -> tuple[str, ...]:
+        """Words that should come out as they are, unless the glossary translates them."""
+        if self._lexicon is None or self._source is None or not (self.protects and self._tokenizer.placeholders):
+            return ()
+        names = () if is_capitals(text) else self._lexicon.names(text, self._source)
+        return tuple(name for name in names if not any(name in term.source for term in terms))
 
     def encode(self, text: ProtectedText, register: Register | None = None, *, rewrites: bool = True) -> Ids:
         """The ids that the model reads. With `rewrites` what it easily misreads is written differently, which moves

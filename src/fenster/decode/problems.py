@@ -4,6 +4,7 @@ from __future__ import annotations
 
 PROBLEMS = {
     "numbers": "figures of the source are missing, or repeated",
+    "names": "a name of the source is missing",
     "characters": "characters that the model does not know came out as \ufffd or as letters of another language",
     "repetition": "words are repeated over and over",
     "length": "much longer or shorter than the source",

@@ -1,5 +1,6 @@
 """Searches whose result looks wrong, once more: another hypothesis of the same search, a search without context in
-which every figure is protected, or one in which the words of the wrong register are banned."""
+which every figure is protected, or one in which missing names are protected or the words of the wrong register
+banned."""
 
 from __future__ import annotations
 
@@ -9,12 +10,14 @@ from functools import cached_property
 
 from fenster.data.tokenizer import Tokenizer
 from fenster.decode.guards import Checker, other_register
-from fenster.decode.plan import Piece, Planner
+from fenster.decode.piece import Piece
+from fenster.decode.plan import Planner
 from fenster.decode.search import Hypothesis, LengthConstraints, Searcher, SearchRequest
 from fenster.decode.strategies import Strategy
 from fenster.decode.strategies.base import without_symbols
 from fenster.language import REGISTERS, Register
-from fenster.language.protect import Placeholder, ProtectedText, protected
+from fenster.language.lexicon import respelled
+from fenster.language.protect import Marked, Placeholder, ProtectedText, protected, visible
 
 
 class SecondTry:
@@ -37,34 +40,50 @@ class SecondTry:
             problems = () if piece is None else self._checker.problems(piece, results[number][0])
             if piece is None or not problems:
                 continue
+            if "names" in problems:
+                results[number] = [self._respelled(results[number][0], piece), *results[number][1:]]
             sound = next((one for one in results[number] if not self._checker.problems(piece, one)), None)
             if sound is None:
-                tries.append((number, piece, *self._request(requests[number], piece, problems)))
+                names = self._missing_names(piece, results[number][0])
+                tries.append((number, piece, *self._request(requests[number], piece, problems, names)))
             else:
                 results[number] = [sound, *(one for one in results[number] if one is not sound)]
         again = self._searcher.search([request for *_, request in tries]) if tries else []
         for (number, piece, text, _), hypotheses in zip(tries, again, strict=True):
-            written = [self._written(one, piece.text, text) for one in hypotheses]
+            written = [self._respelled(self._written(one, piece.text, text), piece) for one in hypotheses]
             sound = next((one for one in written if not self._checker.problems(piece, one)), None)
             if sound is not None:
                 results[number] = [sound, *results[number]]
         return results
 
+    def _missing_names(self, piece: Piece, hypothesis: Hypothesis) -> list[str]:
+        return piece.missing_names(visible(self._tokenizer.decode_marked(without_symbols(hypothesis))))
+
+    def _respelled(self, hypothesis: Hypothesis, piece: Piece) -> Hypothesis:
+        """With names as the source spells them, where the model has another spelling."""
+        names = self._missing_names(piece, hypothesis)
+        if not names:
+            return hypothesis
+        parts = self._tokenizer.decode_marked(without_symbols(hypothesis))
+        spelled = (respelled(names, piece.text.visible, part) if isinstance(part, str) else part for part in parts)
+        return self._with_parts(hypothesis, tuple(spelled))
+
     def _request(
-        self, request: SearchRequest, piece: Piece, problems: Sequence[str]
+        self, request: SearchRequest, piece: Piece, problems: Sequence[str], names: Sequence[str]
     ) -> tuple[ProtectedText, SearchRequest]:
-        """The second search, and the text that it translates. The other register's words are banned if that was the
-        problem; for any other the context is left out."""
+        """The second search, and the text that it translates, in which missing `names` are placeholders. The other
+        register's words are banned if that was the problem; for any but these two the context is left out."""
         banned = self._words_of[other_register(piece.register)] if "register" in problems and piece.register else ()
-        if set(problems) == {"register"}:
+        if set(problems) <= {"register", "names"}:
             ours = len(request.given)
+            text = piece.text.with_words(self._planner.protected_names(names))
             source = [
                 *request.source[:ours],
-                self._planner.encode(piece.text, piece.register, rewrites=not piece.enclosed),
+                self._planner.encode(text, piece.register, rewrites=not piece.enclosed),
                 *request.source[ours + 1 :],
             ]
-            return piece.text, replace(request, source=source, banned=banned)
-        text = self._with_figures(piece)
+            return text, replace(request, source=source, banned=banned)
+        text = self._with_figures(piece).with_words(self._planner.protected_names(names))
         return text, replace(self._alone(text, piece), banned=banned)
 
     @cached_property
@@ -93,15 +112,19 @@ class SecondTry:
         return SearchRequest([ids], (), limits, bod=self._strategy.context.starts_with_bod(0, 0))
 
     def _written(self, hypothesis: Hypothesis, before: ProtectedText, after: ProtectedText) -> Hypothesis:
-        """A hypothesis in the placeholders of the first search: figures that were not protected there are text."""
+        """A hypothesis in the placeholders of the first search: what was not protected there is text."""
         parts: list[str | Placeholder] = []
         numbers = {value: placeholder for placeholder, value in before.values.items()}
         for part in self._tokenizer.decode_marked(without_symbols(hypothesis)):
-            known = part if isinstance(part, str) else numbers.pop(after.values[part], after.values[part])
+            known = part
+            if isinstance(part, Placeholder) and before.values.get(part) != after.values[part]:
+                known = numbers.pop(after.values[part], after.values[part])
             if isinstance(known, str) and parts and isinstance(parts[-1], str):
                 parts[-1] += known
             else:
                 parts.append(known)
+        return self._with_parts(hypothesis, tuple(parts))
+
+    def _with_parts(self, hypothesis: Hypothesis, parts: Marked) -> Hypothesis:
         end = hypothesis.ids[len(without_symbols(hypothesis)) :]
-        ids = (*self._tokenizer.encode_marked(tuple(parts)).tolist(), *end)
-        return replace(hypothesis, ids=ids)
+        return replace(hypothesis, ids=(*self._tokenizer.encode_marked(parts).tolist(), *end))

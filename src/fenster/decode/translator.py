@@ -22,7 +22,8 @@ from fenster.decode.glossary import GivenTerms
 from fenster.decode.glossary_search import GlossarySearch
 from fenster.decode.guards import Checker
 from fenster.decode.passthrough import split_passthrough
-from fenster.decode.plan import Planner, SegmentPlan
+from fenster.decode.piece import SegmentPlan
+from fenster.decode.plan import Planner
 from fenster.decode.pool import DocumentPool, SegmentEvent
 from fenster.decode.result import Translated, Translation
 from fenster.decode.search import ControlSymbols, Hypothesis, Searcher, SearchRequest
@@ -49,7 +50,7 @@ class Translator:
         self.strategy = make_strategy(loaded, self.config)
         symbols = ControlSymbols.of(self.tokenizer)
         self._searcher = Searcher(self.model, self.config, symbols, self.tokenizer.joins_word)
-        self.planner = Planner(self.tokenizer, loaded.description.languages, self.config)
+        self.planner = Planner(self.tokenizer, loaded.description.languages, self.config, loaded.lexicon)
         attention = partial(cross_attention, loaded)
         planner = self.planner
         checker = Checker(self.tokenizer, planner.counter, planner.converter, planner.target_letters, attention)

@@ -126,6 +126,14 @@ class Language(Config):
     copied, as names are; without this setting, only those with characters that a model has no piece for."""
     rewrites: dict[str, str] = Field(default_factory=dict)
     """As a source language: regular expressions of what a model easily misreads, and what it reads instead."""
+    capitalises_nouns: bool = False
+    """Every noun has a capital, so that a capital does not show a name."""
+    translated_endings: tuple[str, ...] = ()
+    """Of capitalised words that are translated even if they are rare: Lydians."""
+    possessives: tuple[str, ...] = ()
+    """What follows a name to show an owner, as a source language: Anna's."""
+    genitive: tuple[str, str] | None = None
+    """The same as a target language, and after a hissing sound: Annas, Hans'."""
     capital_words: tuple[str, ...] = ()
     """Words that are always written with a capital: I."""
     quotes: tuple[str, str]

@@ -8,14 +8,14 @@ translated differently from an address: `at 9:30` is `um 9:30 Uhr`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Literal, NamedTuple
 
 from fenster.language import Language
 from fenster.language.numbers import NumberConverter
-from fenster.language.spans import Span, SpanFinder, without_overlaps
+from fenster.language.spans import Span, SpanFinder, any_of, without_overlaps
 
 PlaceholderKind = Literal["x", "n", "t"]
 PLACEHOLDERS: dict[PlaceholderKind, int] = {"x": 16, "n": 16, "t": 8}
@@ -89,6 +89,24 @@ class ProtectedText:
         number = self.parts.index(placeholder) + side
         beside = self.parts[number] if 0 <= number < len(self.parts) else " "
         return isinstance(beside, str) and (beside[0] if side > 0 else beside[-1]) == " "
+
+    def with_words(self, words: Mapping[str, str]) -> ProtectedText:
+        """With further words as placeholders wherever they stand, and what they stand for, as far as there are enough
+        placeholders."""
+        wanted = re.compile(rf"(?<!\w)({any_of(words)})(?!\w)")
+        numbers = iter(sorted({*range(PLACEHOLDERS["x"])} - {one.number for one in self.values if one.kind == "x"}))
+        parts: list[str | Placeholder] = []
+        values, lengths = dict(self.values), dict(self.lengths)
+        for part in self.parts:
+            for text in wanted.split(part) if isinstance(part, str) else [part]:
+                number = next(numbers, None) if isinstance(text, str) and text in words else None
+                if number is None:
+                    parts.append(text)
+                    continue
+                placeholder = Placeholder("x", number)
+                values[placeholder], lengths[placeholder] = words[str(text)], len(text)
+                parts.append(placeholder)
+        return ProtectedText(tuple(part for part in parts if part), values, self.source, lengths)
 
     def stripped(self) -> tuple[str, ProtectedText, str]:
         """The spaces before it, the text, the spaces after it."""

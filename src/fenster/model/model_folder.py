@@ -21,6 +21,7 @@ from fenster.errors import InputError
 from fenster.io.files import atomic_folder
 from fenster.io.hashing import file_sha256, unchanged_sha256
 from fenster.io.model_json import FORMAT_VERSION, MODEL_JSON, read_model_json
+from fenster.language.lexicon import Lexicon
 from fenster.model.config import ModelConfig
 from fenster.model.init import WithoutWeights
 from fenster.model.int8_storage import quantize_state
@@ -28,6 +29,7 @@ from fenster.model.quantize import fill
 from fenster.model.transformer import Transformer
 
 _WEIGHTS, _TOKENIZER, _CARD = "weights.safetensors", "tokenizer.model", "README.md"
+_LEXICON = "lexicon.bin"
 _MOST = 15_000_000  # bytes of an exported file, unless one matrix has more
 _PART = "weights-{}-of-{}.safetensors"
 
@@ -62,6 +64,8 @@ class LoadedModel:
     model: Transformer
     tokenizer: Tokenizer
     folder: Path | None = None
+    lexicon: Lexicon | None = None
+    """The words of its training data, if the folder has them."""
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
@@ -76,6 +80,7 @@ def save_model(
     weights: dict[str, Tensor],
     tokenizer: Tokenizer,
     card: str,
+    lexicon: Lexicon | None = None,
     *,
     most: int | None = None,
 ) -> None:
@@ -88,6 +93,9 @@ def save_model(
             hashes[name] = file_sha256(temporary / name)
         tokenizer.save(temporary / _TOKENIZER)
         hashes[_TOKENIZER] = file_sha256(temporary / _TOKENIZER)
+        if lexicon is not None:
+            lexicon.save(temporary / _LEXICON)
+            hashes[_LEXICON] = file_sha256(temporary / _LEXICON)
         description = description.model_copy(update={"sha256": hashes})
         text = json.dumps(description.model_dump(mode="json"), indent=1, ensure_ascii=False)
         (temporary / MODEL_JSON).write_text(text + "\n", encoding="utf-8")
@@ -100,10 +108,11 @@ def export_model(
     card: str | None = None,
     bits: Literal[8, 16] = 8,
     average_with: Sequence[Path] = (),
+    lexicon: Lexicon | None = None,
 ) -> int:
-    """Write a model folder in 8 or 16 bits, in files that any forge accepts; returns its size. `card` replaces its
-    card; the weights are the mean of those of all models."""
-    ours = (MODEL_JSON, _TOKENIZER, _CARD)
+    """Write a model folder in 8 or 16 bits, in files that any forge accepts; returns its size. `card` and `lexicon`
+    replace its own; the weights are the mean of those of all models."""
+    ours = (MODEL_JSON, _TOKENIZER, _LEXICON, _CARD)
     if output.exists() and not output.is_dir():
         raise InputError("is a file", path=output, expected="the name of a folder to write")
     if output.exists() and not all(p.name in ours or p.match("weights*.safetensors") for p in output.iterdir()):
@@ -122,7 +131,7 @@ def export_model(
         if not (folder / _CARD).is_file():
             raise InputError("a model without a card", path=folder / _CARD, fix="write one, or give --card")
         card = (folder / _CARD).read_text(encoding="utf-8")
-    save_model(output, description, stored, loaded.tokenizer, card, most=_MOST)
+    save_model(output, description, stored, loaded.tokenizer, card, lexicon or loaded.lexicon, most=_MOST)
     return sum(path.stat().st_size for path in output.iterdir())
 
 
@@ -193,7 +202,17 @@ def load_model(folder: Path, device: torch.device | str = "cpu", int8: bool | No
         raise InputError(
             f"does not fit its {MODEL_JSON} ({error})", path=folder, fix="copy the folder again"
         ) from None
-    return LoadedModel(description, model.to(device), tokenizer, folder)
+    return LoadedModel(description, model.to(device), tokenizer, folder, read_lexicon(folder, description))
+
+
+def read_lexicon(folder: Path, description: Description) -> Lexicon | None:
+    """The words of a model's training data; None if its description has none."""
+    if _LEXICON not in description.sha256:
+        return None
+    path = folder / _LEXICON
+    if not path.is_file() or file_sha256(path) != description.sha256[_LEXICON]:
+        raise InputError("is missing or was changed", path=path, fix="copy the folder again")
+    return Lexicon.load(path)
 
 
 def _files(weights: dict[str, Tensor], most: int | None) -> Iterator[tuple[str, dict[str, Tensor]]]:

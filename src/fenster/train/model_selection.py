@@ -14,7 +14,9 @@ from torch import Tensor
 
 from fenster.data.dataset import PreparedData
 from fenster.io.files import atomic_path
-from fenster.model.model_folder import Description, read_description, save_model, write_tensors
+from fenster.io.model_json import MODEL_JSON
+from fenster.language.lexicon import Lexicon
+from fenster.model.model_folder import Description, read_description, read_lexicon, save_model, write_tensors
 from fenster.train.checkpoint import Progress
 from fenster.train.config import TrainConfig
 from fenster.train.logger import RunLogger
@@ -179,7 +181,13 @@ class ModelSelection:
             training=training,
         )
         text = card(description, config.card.note)
-        save_model(self._folder.model, description, weights, self._data.tokenizer, text)
+        save_model(self._folder.model, description, weights, self._data.tokenizer, text, self._lexicon())
+
+    def _lexicon(self) -> Lexicon | None:
+        """That of the model that training started from, which may be gone when a run resumes."""
+        folders = [folder for folder in (self._folder.model, self._config.warm_start) if folder is not None]
+        existing = [folder for folder in folders if (folder / MODEL_JSON).is_file()]
+        return read_lexicon(existing[0], read_description(existing[0])) if existing else None
 
 
 def shareable(record: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,58 @@
+"""Names that the training data does not have: how many come through as they are, with and without the lexicon.
+
+    python experiments/names.py -o results/names.json
+
+Of two development sets (news, talks) the sentences that have such a name, each translated alone. A name counts if the
+reference has it as well; the others, which the reference writes differently, are counted apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sacrebleu import corpus_bleu
+from script import DATA, parser, write
+
+from fenster.data.corpora.stream import stream
+from fenster.decode.config import DecodeConfig
+from fenster.decode.translator import Translator
+from fenster.language import load_language
+from fenster.language.lexicon import is_copied
+from fenster.model.model_folder import load_model
+
+SETS = {"newstest2015": "news/newstest2015.en-de.tsv.xz", "TED": "ted/en-de.dev.tsv.xz"}
+MOST = 1_000  # sentences of a set
+
+
+def main() -> None:
+    given = parser(__doc__).parse_args()
+    loaded = load_model(given.model, int8=None)
+    lexicon, english = loaded.lexicon, load_language("en")
+    assert lexicon is not None, "this model has no lexicon"
+    rows = []
+    for name, path in SETS.items():
+        pairs = [
+            pair
+            for document in stream(name, [DATA / path])
+            for pair in zip(document.source.texts, document.target.texts, strict=True)
+            if lexicon.names(pair[0], english)
+        ][:MOST]
+        for model in (replace(loaded, lexicon=None), loaded):
+            translator = Translator(model, DecodeConfig(beam=given.beam, batch_size=32))
+            texts = [one.texts[0] for one in translator.translate_all([[source] for source, _ in pairs])]
+            counts = {"kept": 0, "of": 0, "elsewhere_kept": 0, "elsewhere_of": 0}
+            for (source, reference), text in zip(pairs, texts, strict=True):
+                for word in lexicon.names(source, english):
+                    where = "" if is_copied(word, reference) else "elsewhere_"
+                    counts[where + "of"] += 1
+                    counts[where + "kept"] += is_copied(word, text)
+            bleu = corpus_bleu(texts, [[reference for _, reference in pairs]]).score
+            rows.append(
+                {"set": name, "lexicon": model.lexicon is not None, "sentences": len(pairs), **counts, "BLEU": bleu}
+            )
+            print(rows[-1], flush=True)
+    write({"rows": rows}, given.output)
+
+
+if __name__ == "__main__":
+    main()

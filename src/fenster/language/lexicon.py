@@ -1,0 +1,162 @@
+"""The words of the training data that a model knows how to translate. A capitalised word that is none of them is a
+name, and has to come out as it went in.
+
+Kept as a Bloom filter, which is small; the few words that it wrongly takes for known ones are left to the model.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from fenster.errors import InputError
+from fenster.language import Language
+
+_BYTES = 1 << 19  # of a million other words ten are taken for known ones if there are 130,000
+_HASHES = 8
+_WORD = re.compile(r"(?<![\w'’&-])[^\W\d_]{3,}(?!\w)")
+_SMALL = re.compile(r"(?<!\w)[^\W\d_]+(?!\w)")
+_COMMON = "+"  # before words in small letters that occur _COMMON_TIMES or more: what people mistype
+_COMMON_TIMES = 20
+_FREQUENT = 50  # times that a capitalised word occurs: whatever the model makes of it, it has reasons
+_USUALLY = 0.5  # of its occurrences are translated
+_SIMILAR = 0.75  # Kardashian and Kardaschian have 0.95, Maryland and Marias 0.57
+_HISSING = frozenset("sßxz")
+_MOST_TYPES = 4_000_000  # counted at once; then those that occurred once are forgotten
+_SENTENCE_STARTS = frozenset(".!?:\"“„'‘(–—-")  # behind these a capital shows nothing
+
+
+class Lexicon:
+    def __init__(self, bits: npt.NDArray[np.uint8]) -> None:
+        self._bits = bits
+
+    def __contains__(self, word: str) -> bool:
+        return all(self._bits[at >> 3] >> (at & 7) & 1 for at in _places(word))
+
+    @classmethod
+    def load(cls, path: Path) -> Lexicon:
+        bits = np.frombuffer(path.read_bytes(), dtype=np.uint8)
+        if len(bits) != _BYTES:
+            raise InputError(f"has {len(bits)} bytes", path=path, expected=str(_BYTES), fix="copy the folder again")
+        return cls(bits)
+
+    def save(self, path: Path) -> None:
+        path.write_bytes(self._bits.tobytes())
+
+    def names(self, text: str, language: Language) -> tuple[str, ...]:
+        """The capitalised words of a sentence that are not known, each once. A word at its start may be one that was
+        mistyped."""
+        if language.capitalises_nouns:
+            return ()
+        names: dict[str, None] = {}
+        for match in _WORD.finditer(text):
+            word = match.group()
+            if not word[0].isupper() or word in self or word.lower() in self:
+                continue
+            if word.endswith(language.translated_endings):
+                continue
+            if not (word[1:].islower() and _starts(text, match.start()) and self._has_neighbour(word.lower())):
+                names[word] = None
+        return tuple(names)
+
+    def _has_neighbour(self, word: str) -> bool:
+        """True if one typing error lies between a word and a common one."""
+        letters = "abcdefghijklmnopqrstuvwxyz"
+        for at in range(len(word) + 1):
+            before, after = word[:at], word[at:]
+            others = [before + after[1:], before + after[1:2] + after[:1] + after[2:]]
+            others += [before + letter + rest for letter in letters for rest in (after, after[1:])]
+            if any(_COMMON + other in self for other in others if other != word):
+                return True
+        return False
+
+
+class LexiconBuilder:
+    """Collects words from pairs of sentences."""
+
+    def __init__(self) -> None:
+        self._small: Counter[str] = Counter()
+        self._capitalised: Counter[str] = Counter()
+        self._copied: Counter[str] = Counter()
+
+    def add(self, source: str, target: str) -> None:
+        self._small.update(word for word in _SMALL.findall(source) if word[0].islower())
+        for match in _WORD.finditer(source):
+            word = match.group()
+            if word[0].isupper() and not _starts(source, match.start()):
+                self._capitalised[word] += 1
+                self._copied[word] += is_copied(word, target)
+        if len(self._small) + len(self._capitalised) > _MOST_TYPES:
+            self._small, self._capitalised = _frequent(self._small), _frequent(self._capitalised)
+            self._copied = Counter({word: self._copied[word] for word in self._capitalised})
+
+    def lexicon(self) -> Lexicon:
+        """Words that occur in small letters, capitalised ones that are frequent, and those that are usually
+        translated."""
+        bits = np.zeros(_BYTES, dtype=np.uint8)
+        known = {
+            word
+            for word, count in self._capitalised.items()
+            if count >= _FREQUENT or self._copied[word] < (1 - _USUALLY) * count
+        }
+        common = {_COMMON + word for word, count in self._small.items() if count >= _COMMON_TIMES}
+        for word in self._small.keys() | known | common:
+            for at in _places(word):
+                bits[at >> 3] |= 1 << (at & 7)
+        return Lexicon(bits)
+
+
+def is_copied(name: str, target: str) -> bool:
+    """True if a translation has a name, perhaps with an ending or as the first part of a compound."""
+    at = target.find(name)
+    while at > 0 and (target[at - 1].isalnum() or target[at - 1] == "_"):
+        at = target.find(name, at + 1)
+    return at >= 0
+
+
+def with_genitives(names: Sequence[str], source: Language, target: Language) -> dict[str, str]:
+    """Names as a source writes them, and as the translation should."""
+    forms = {name: name for name in names}
+    if target.genitive is not None:
+        plain, hissing = target.genitive
+        for name in names:
+            written = name + (hissing if name[-1].lower() in _HISSING else plain)
+            forms |= {name + possessive: written for possessive in source.possessives}
+    return forms
+
+
+def respelled(names: Sequence[str], source: str, target: str) -> str:
+    """A translation with names as the source spells them, where one has another spelling: Kardaschian."""
+    known = set(_SMALL.findall(source))
+    for name in names:
+        strange = {word for word in _WORD.findall(target) if word not in known}
+        similar = max(strange, key=lambda word: (_similarity(name, word), word), default="")
+        if similar and _similarity(name, similar) >= _SIMILAR:
+            ending = similar[-1] == "s" and _similarity(name, similar[:-1]) > _similarity(name, similar)
+            target = re.sub(rf"(?<!\w){re.escape(similar)}(?!\w)", name + "s" * ending, target)
+    return target
+
+
+def _similarity(one: str, other: str) -> float:
+    return SequenceMatcher(None, one.lower(), other.lower(), autojunk=False).ratio()
+
+
+def _starts(text: str, at: int) -> bool:
+    before = text[:at].rstrip()
+    return not before or before[-1] in _SENTENCE_STARTS
+
+
+def _frequent(words: Counter[str]) -> Counter[str]:
+    return Counter({word: count for word, count in words.items() if count > 1})
+
+
+def _places(word: str) -> list[int]:
+    digest = hashlib.blake2b(word.encode(), digest_size=4 * _HASHES).digest()
+    return [int.from_bytes(digest[i : i + 4], "little") % (8 * _BYTES) for i in range(0, 4 * _HASHES, 4)]
