@@ -25,12 +25,22 @@ from fenster.decode.piece import Piece, SegmentPlan
 from fenster.document import Mark
 from fenster.io.files import TextFiles
 from fenster.language import Register, languages, load_language
+from fenster.language.abbreviations import Abbreviations
 from fenster.language.capitals import is_capitals, small
 from fenster.language.characters import usual_characters
 from fenster.language.identify import LanguageCheck
 from fenster.language.lexicon import Lexicon, with_genitives
 from fenster.language.numbers import NumberConverter
-from fenster.language.protect import LONGEST_TEXT, ProtectedSpan, ProtectedText, Protector, cuts_of_long, protected
+from fenster.language.protect import (
+    LONGEST_TEXT,
+    Marked,
+    ProtectedSpan,
+    ProtectedText,
+    Protector,
+    cuts_of_long,
+    protected,
+    visible,
+)
 from fenster.language.register import RegisterCounter
 
 _LONGEST_WORD = 80  # characters
@@ -66,6 +76,7 @@ class Planner:
         self.glossary = None if config.glossary is None else read_glossary(config.glossary, source, target)
         self.protects = config.protection
         self._rewrites = {} if source is None else source.rewrites
+        self._abbreviations = None if source is None else Abbreviations(source)
         self.quotes = None if target is None else target.quotes
         self.target_letters = None if target is None else target.foreign_letters
         self._usual_characters = usual_characters(tokenizer.characters, source)
@@ -205,7 +216,7 @@ class Planner:
             terms,
             self.glossary if terms else None,
             (*differing, *hours),
-            self._names(text.visible, terms),
+            self._names(text, terms),
         )
 
     def protected_names(self, names: Sequence[str]) -> dict[str, str]:
@@ -214,22 +225,18 @@ class Planner:
             return {name: name for name in names}
         return with_genitives(names, self._source, self._target_language)
 
-    def _names(self, text: str, terms: Sequence[GlossaryTerm]) -> tuple[str, ...]:
-        """Words that should come out as they are, unless the glossary translates them."""
+    def _names(self, text: ProtectedText, terms: Sequence[GlossaryTerm]) -> tuple[str, ...]:
+        """Words that should come out as they are, unless the glossary translates them; abbreviations should not."""
         if self._lexicon is None or self._source is None or not (self.protects and self._tokenizer.placeholders):
             return ()
-        names = () if is_capitals(text) else self._lexicon.names(text, self._source)
+        read = visible(self._rewritten_parts(text.parts))
+        names = () if is_capitals(read) else self._lexicon.names(read, self._source)
         return tuple(name for name in names if not any(name in term.source for term in terms))
 
     def encode(self, text: ProtectedText, register: Register | None = None, *, rewrites: bool = True) -> Ids:
         """The ids that the model reads. With `rewrites` what it easily misreads is written differently, which moves
         what follows, so that marks are not found again."""
-        parts = text.parts
-        if rewrites and self.protects:
-            parts = tuple(
-                self._rewritten(part, number + 1 == len(parts)) if isinstance(part, str) else part
-                for number, part in enumerate(parts)
-            )
+        parts = self._rewritten_parts(text.parts) if rewrites and self.protects else text.parts
         if is_capitals(text.visible):
             parts = tuple(
                 small(part, self._source, number == 0) if isinstance(part, str) else part
@@ -242,13 +249,19 @@ class Planner:
         symbol = None if register is None else self._tokenizer.registers.get(register)
         return ids if symbol is None else np.concatenate([np.array([symbol], dtype=ids.dtype), ids])
 
+    def _rewritten_parts(self, parts: Marked) -> Marked:
+        return tuple(
+            self._rewritten(part, number + 1 == len(parts)) if isinstance(part, str) else part
+            for number, part in enumerate(parts)
+        )
+
     def _rewritten(self, part: str, is_last: bool) -> str:
         """What is easily misread, differently; the end of a part is the end of the text only if it `is_last`."""
         end = "" if is_last else "\0"
         part += end
         for pattern, written in self._rewrites.items():
             part = re.sub(pattern, written, part)
-        return part.removesuffix(end)
+        return (part if self._abbreviations is None else self._abbreviations.expanded(part)).removesuffix(end)
 
 
 def _around(spans: Sequence[ProtectedSpan], first: int, last: int) -> tuple[int, int]:

@@ -136,6 +136,15 @@ class Language(Config):
     """The same as a target language, and after a hissing sound: Annas, Hans'."""
     capital_words: tuple[str, ...] = ()
     """Words that are always written with a capital: I."""
+    weekdays: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """As a source language: their abbreviations."""
+    weekday_words: tuple[str, ...] = ()
+    """Words before a weekday; without them, or others beside it, Sun may be the sun."""
+    month_abbreviations: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    list_words: tuple[str, ...] = ()
+    """What may stand between two weekdays or months."""
+    range_word: str = ""
+    """What a dash between them means."""
     quotes: tuple[str, str]
     """Opening and closing quotation marks."""
     numbers: NumberStyle

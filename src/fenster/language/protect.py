@@ -71,7 +71,7 @@ class ProtectedText:
 
     def spaced(self, parts: Sequence[str | Placeholder]) -> list[str | Placeholder]:
         """A translation in parts, with a space between a placeholder and a word where the model forgot it: where the
-        source has one, too."""
+        source has one, too. The stop of an abbreviation (44 v. Chr.) also ends the sentence."""
         made: list[str | Placeholder] = []
         for number, part in enumerate(parts):
             before = parts[number - 1] if number else ""
@@ -79,6 +79,8 @@ class ProtectedText:
                 made.append(" " * self._has_space(before, 1))
             elif isinstance(part, Placeholder) and isinstance(before, str) and before[-1:].isalnum():
                 made.append(" " * self._has_space(part, -1))
+            if isinstance(before, Placeholder) and before.kind == "n" and isinstance(part, str):
+                part = part[1:] if part.startswith(".") and self.values.get(before, "").endswith(".") else part
             made.append(part)
         return [part for part in made if part]
 
