@@ -79,7 +79,7 @@ def test_faults_are_named_with_their_path(tmp_path: Path, body: str, message: st
 
 
 def test_all_faults_at_once(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"2 error\(s\)"):
+    with pytest.raises(ConfigError, match=r"2 errors"):
         load(write(tmp_path, GOOD + "workers: 0\nfoo: 1\n"), PrepareConfig)
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar, get_args
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from fenster.errors import ConfigError
+from fenster.errors import ConfigError, counted
 
 # pydantic warns that the field `register` hides a method of its metaclass, which nobody calls.
 warnings.filterwarnings("ignore", 'Field name "register"', UserWarning)
@@ -127,7 +127,7 @@ def describe_errors(
 ) -> str:
     """All errors of a validation, one per line, each with its path."""
     problems = [_describe(problem, model or BaseModel, data) for problem in error.errors(include_url=False)]
-    return f"{len(problems)} error(s) in {what}:\n  " + "\n  ".join(problems)
+    return f"{counted(len(problems), 'error')} in {what}:\n  " + "\n  ".join(problems)
 
 
 def _describe(problem: Any, model: type[BaseModel], data: object) -> str:

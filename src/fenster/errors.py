@@ -68,3 +68,8 @@ def nan_error() -> FensterError:
         "the model produced NaN: its training diverged",
         fix="train again, with a lower optimizer.lr or a longer optimizer.warmup",
     )
+
+
+def counted(number: int, one: str, several: str = "") -> str:
+    """A number with what it counts, as a message has it: 1 line, 2 lines; of `several` the plural, if it is no -s."""
+    return f"{number:,} {one if number == 1 else several or one + 's'}"

@@ -401,8 +401,8 @@ def test_two_workers_write_what_one_process_writes(
     main([*command, "-o", str(tmp_path / "one")])
     main([*command, "-o", str(tmp_path / "two"), "--workers", "2"])
     printed = capsys.readouterr()
-    assert printed.out.count("3 shard(s) translated") == 2 and printed.out.count("1 file(s) translated") == 2
-    assert printed.out.count("18 documents") == 2 and "1 document(s) could not be translated" in printed.err
+    assert printed.out.count("3 shards translated") == 2 and printed.out.count("1 file translated") == 2
+    assert printed.out.count("18 documents") == 2 and "1 document could not be translated" in printed.err
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
     main([*command, "-o", str(tmp_path / "two"), "--workers", "2"])
     assert "3 unchanged" in capsys.readouterr().out

@@ -70,7 +70,7 @@ def test_workers_write_what_one_process_writes(
     for name, extra in (("one", []), ("two", ["--workers", "2"])):
         main(["translate", *files, "-m", str(model), "-o", str(tmp_path / name), *OPTIONS, *extra])
     printed = capsys.readouterr()
-    assert printed.out.count("5 file(s) translated") == 2 and "per second" in printed.err
+    assert printed.out.count("5 files translated") == 2 and "per second" in printed.err
     one, two = contents(tmp_path / "one"), contents(tmp_path / "two")
     assert sorted(one) == ["0.jsonl", "1.jsonl", "2.jsonl", "3.jsonl", "4.txt.xz"]
     assert one == two, "shard by shard, in order, with their ids"
@@ -81,7 +81,7 @@ def test_workers_write_what_one_process_writes(
     with pytest.raises(SystemExit):
         bad = [*files, str(tmp_path / "bad.jsonl")]
         main(["translate", *bad, "-m", str(model), "-o", str(tmp_path / "two"), *OPTIONS, "--workers", "2"])
-    assert "1 file(s) could not be translated: bad.jsonl" in capsys.readouterr().err
+    assert "1 file could not be translated: bad.jsonl" in capsys.readouterr().err
 
 
 def test_a_killed_worker_loses_nothing(corpus: tuple[Path, list[str]], tmp_path: Path) -> None:

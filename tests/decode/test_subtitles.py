@@ -94,7 +94,7 @@ def test_long_translations_are_wrapped_and_reported() -> None:
     parsed = parse("1\n00:00:01,000 --> 00:00:02,000\nHi.\n", "a.srt")
     made = render(parsed, lambda _: "Dies ist ein langer Satz, der sicher nicht in eine Zeile passt.")
     assert made.splitlines()[2:] == ["Dies ist ein langer Satz,", "der sicher nicht in eine Zeile passt."]
-    assert parsed.remarks() == ["1 cue(s) are read at more than 17 characters per second"]
+    assert parsed.remarks() == ["1 cue is read at more than 17 characters per second"]
 
 
 @pytest.mark.parametrize("text", ["", "\n", "WEBVTT\n\n", "[Script Info]\n"])

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from fenster.bench.figures import JsonOption, machine, write_figures
 from fenster.cli.options import ModelOption
-from fenster.errors import ConfigError, FensterError
+from fenster.errors import ConfigError, FensterError, counted
 from fenster.io.progress import bar, console
 
 # Imports that bring torch stand inside the commands: the rest of the command line must not wait for it.
@@ -263,7 +263,7 @@ def scale(
     rows = []
     for engine in engines or ["processes"]:
         for count in sorted({1, *(workers or [2])}):
-            with console.status(f"{engine}, {count} worker(s)"):
+            with console.status(f"{engine}, {counted(count, 'worker')}"):
                 rows.append(measure(engine, count, model.folder, config, device, documents, parts))
     table = Table(
         "engine", "workers", "documents/s", "sentences/s", "ratio", "efficiency", "s, start-up too", box=None

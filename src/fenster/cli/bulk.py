@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fenster.cli.options import Device, ModelOption
 from fenster.decode.config import DecodeConfig
-from fenster.errors import ConfigError, InputError
+from fenster.errors import ConfigError, InputError, counted
 from fenster.io.progress import report
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def translate_many(
     others = set(listing.others) - {storage.absolute(str(task.file)) for task in tasks}
     if others:
         some = ", ".join(sorted(others)[:10]) + (" …" if len(others) > 10 else "")
-        report(f"{len(others):,} file(s) left out, in no format of documents: {some}")
+        report(f"{counted(len(others), 'file')} left out, in no format of documents: {some}")
     if not listing.shards and not tasks and not listing.failed:
         raise InputError(
             "nothing to translate there", path=files[0], expected=".parquet or .jsonl files of documents"
@@ -100,7 +100,7 @@ def translate_many(
         to_check = _report_shards(summary, output) or to_check
         failed += summary.failed
     if failed:
-        raise InputError(f"{len(failed)} file(s) could not be translated: {'; '.join(failed)}", path=output)
+        raise InputError(f"{counted(len(failed), 'file')} could not be translated: {'; '.join(failed)}", path=output)
     return to_check
 
 
@@ -130,7 +130,9 @@ def _report_files(summary: FolderSummary, output: str, seconds: float) -> bool:
         if file.warnings or file.remarks:
             report(f"{name}:")
             report_summary(file)
-    counts = f"{len(summary.translated)} file(s) translated, {summary.unchanged} unchanged since the last time"
+    counts = (
+        f"{counted(len(summary.translated), 'file')} translated, {summary.unchanged} unchanged since the last time"
+    )
     print(f"-> {output}: {counts}, {len(summary.copied)} copied, {len(summary.failed)} failed")
     segments = sum(len(file.pairs) for file in summary.translated.values())
     if segments:
@@ -145,17 +147,19 @@ def _report_shards(summary: ShardsSummary, output: str) -> bool:
     from fenster.decode.problems import PROBLEMS
 
     figures, seconds = summary.figures, summary.seconds
-    counts = f"{len(summary.translated):,} shard(s) translated, {summary.unchanged:,} unchanged since the last time"
+    counts = (
+        f"{counted(len(summary.translated), 'shard')} translated, {summary.unchanged:,} unchanged since the last time"
+    )
     print(f"-> {output}: {counts}, {len(summary.failed):,} failed; {figures.documents:,} documents")
     if figures.segments:
         rate = figures.segments / seconds
         report(f"{figures.segments:,} segments in {seconds:,.1f} s, {rate:,.1f} per second")
     for problem, explanation in PROBLEMS.items():
         if count := figures.warnings[problem]:
-            report(f"{count:,} document(s) to check, {explanation}: `warnings` has {problem!r}")
+            report(f"{counted(count, 'document')} to check, {explanation}: `warnings` has {problem!r}")
     if figures.dead:
         some = ", ".join(summary.dead_letters[:10]) + (" …" if len(summary.dead_letters) > 10 else "")
-        report(f"{figures.dead:,} document(s) could not be translated; what is wrong with each is in {some}")
+        report(f"{counted(figures.dead, 'document')} could not be translated; what is wrong with each is in {some}")
     if summary.dead_before:
-        report(f"{summary.dead_before:,} document(s) of unchanged shards could not be translated before")
+        report(f"{counted(summary.dead_before, 'document')} of unchanged shards could not be translated before")
     return bool(figures.dead or figures.warnings or summary.dead_before)

@@ -21,7 +21,7 @@ from fenster.data.examples import ExampleIndex
 from fenster.data.sampler import BatchConfig, Sampler
 from fenster.data.statistics import Lengths, Statistics, collect
 from fenster.data.tokenizer import Tokenizer
-from fenster.errors import InputError
+from fenster.errors import InputError, counted
 from fenster.io.files import atomic_text
 from fenster.io.progress import wide_console
 
@@ -161,7 +161,7 @@ def show(
     console.print(
         f"[bold]{context}[/]: {len(index):,} examples in {len(plan):,} batches of up to {tokens:,} tokens per side; "
         f"unfilled {100 * waste.packed:.1f} % (padding would waste {100 * waste.padded:.1f} %); "
-        f"{sampler.oversize} example(s) above the budget"
+        f"{counted(sampler.oversize, 'example')} above the budget"
     )
     console.print(f"example {example}: document {escape(shown.name)}, from segment {shown.first + 1}")
     for number in range(min(shown.source.sentences, 12)):

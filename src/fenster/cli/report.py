@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from fenster.errors import ConfigError
+from fenster.errors import ConfigError, counted
 from fenster.evaluate.report import collect, write_report
 from fenster.io.files import check_not_input
 from fenster.io.plotting import pyplot
@@ -60,7 +60,7 @@ def report(
     collection = collect(results)
     if collection.skipped:
         some = collection.skipped[0]
-        say(f"{len(collection.skipped)} JSON file(s) are not results and are left out: {some} …")
+        say(f"{counted(len(collection.skipped), 'JSON file')} left out, which hold no results: {some} …")
     read = [path for placed in collection.results for names in placed.result.files for path in placed.files(names)]
     for written in (output, output.with_suffix(".md")):
         check_not_input(written, read)

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from fenster.data.text import normalise
-from fenster.errors import InputError
+from fenster.errors import InputError, counted
 from fenster.io.files import TextFiles, bare_suffix
 from fenster.language import Language
 from fenster.language.inflection import inflected, stems
@@ -100,7 +100,9 @@ def read_glossary(path: Path, source: Language | None, target: Language | None) 
         if index == 0 and {column.casefold() for column in columns[:2]} <= _HEADER:
             continue
         if len(columns) not in (2, 3) or not all(columns[:2]):
-            raise InputError(f"{len(columns)} column(s), or an empty one", path=path, line=number, expected=_COLUMNS)
+            raise InputError(
+                f"{counted(len(columns), 'column')}, or an empty one", path=path, line=number, expected=_COLUMNS
+            )
         terms.append(_term(columns, target))
     if not terms:
         raise InputError("no terms", path=path, expected=f"one per line: {_COLUMNS}")

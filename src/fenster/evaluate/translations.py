@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fenster.decode.result import Translated
 from fenster.decode.resume import Journal, journal_path, stamp
 from fenster.document import ParallelDocument
-from fenster.errors import ConfigError
+from fenster.errors import ConfigError, counted
 from fenster.io.files import atomic_text
 from fenster.io.hashing import file_sha256
 from fenster.io.progress import bar, report
@@ -58,7 +58,7 @@ def translate_test_set(documents: Sequence[ParallelDocument], translator: Transl
     texts = [text for document in documents for text in document.source.texts]
     copied = sum(translator.is_unreadable(text) for text in texts)
     if copied:
-        report(f"{copied} segment(s) hold nothing that the model can read, and are copied")
+        report(f"{counted(copied, 'segment has', 'segments have')} nothing that the model can read: copied")
     with Journal(path, mark) as journal:
         translated = _translated(documents, translator, journal)
         problems = {
@@ -73,8 +73,8 @@ def translate_test_set(documents: Sequence[ParallelDocument], translator: Transl
         journal.remove()
     if any(problems.values()):
         report(
-            f"{problems['capped']} sentence(s) reached the length limit; {problems['misaligned']} block(s) produced "
-            "a different number of sentences than the source"
+            f"{counted(problems['capped'], 'sentence')} reached the length limit; "
+            f"{counted(problems['misaligned'], 'block')} produced a different number of sentences than the source"
         )
     return dict(problems)
 

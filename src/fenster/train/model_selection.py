@@ -13,6 +13,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from fenster.data.dataset import PreparedData
+from fenster.errors import counted
 from fenster.io.files import atomic_path
 from fenster.io.model_json import MODEL_JSON
 from fenster.language.lexicon import Lexicon
@@ -114,7 +115,7 @@ class ModelSelection:
         self._engine.world.wait()
         paths = sorted(self._folder.snapshots.glob("update-*.safetensors"))
         if len(paths) < 2:
-            logger.say(f"no average: {len(paths)} validation(s) are too few")
+            logger.say(f"no average: {counted(len(paths), 'validation is', 'validations are')} too few")
             return progress
         mean = average([load_file(path, str(self._engine.world.device)) for path in paths])
         text = f"mean of {len(paths)} validations"

@@ -63,7 +63,7 @@ CASES: dict[str, tuple[Callable[[Path], list[Path]], str, str]] = {
     "name missing": (two(b"a\nb\n", b"x\ny\n", b"d\n\n"), "c.docs:2:", "no document name"),
     "invalid UTF-8": (tsv(b"d\ta\tx\nd\tb\xe4\ty\n"), "c.tsv:2:", "byte 0xe4"),
     "document empty on one side": (tsv(b"d\ta\tx\n\ne\tb\t\n"), "c.tsv:3:", "'e' is empty on the target side"),
-    "columns": (tsv(b"d\ta\tx\nd\tb\n"), "c.tsv:2:", "2 column(s)"),
+    "columns": (tsv(b"d\ta\tx\nd\tb\n"), "c.tsv:2:", "2 columns"),
     "literal separator": (tsv(b"d\ta\tx\nd\tb <sep> c\ty\n"), "c.tsv:2:", "reserved symbol <sep>"),
     "control character": (tsv(b"d\ta\tx\nd\tb\x07\ty\n"), "c.tsv:2:", "control character U+0007"),
     "truncated xz": (truncated_xz, "c.tsv.xz", "damaged or truncated"),
@@ -74,7 +74,7 @@ CASES: dict[str, tuple[Callable[[Path], list[Path]], str, str]] = {
     "JSON key unknown": (
         one("c.jsonl", '{"id": "a", "source": ["a"], "target": ["b"], "taget": []}'),
         "c.jsonl:1:",
-        "unknown key(s) 'taget'",
+        "unknown: 'taget'",
     ),
     "JSON segment counts": (
         one("c.jsonl", '{"id": "a", "source": ["a", "b"], "target": ["x"]}'),

@@ -10,7 +10,7 @@ from pathlib import Path
 from fenster.data.corpora.format import Format
 from fenster.data.corpora.plain import Row, grouped
 from fenster.document import ParallelDocument
-from fenster.errors import InputError
+from fenster.errors import InputError, counted
 from fenster.io.files import TextFiles
 from fenster.language import languages, load_language
 
@@ -34,7 +34,7 @@ def _rows(path: Path, files: TextFiles) -> Iterator[Row]:
             line = rows.line_num + 1
             if len(cells) != len(header):
                 raise InputError(
-                    f"{len(cells)} cell(s)", path=path, line=line, expected=f"{len(header)}, as the header has"
+                    counted(len(cells), "cell"), path=path, line=line, expected=f"{len(header)}, as the header has"
                 )
             name = path.name.split(".")[0] if document is None else cells[document]
             yield Row(line, name, name, cells[source], cells[target])

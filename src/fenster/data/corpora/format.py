@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fenster.data.text import normalise
 from fenster.document import Document, ParallelDocument, Segment
-from fenster.errors import InputError
+from fenster.errors import InputError, counted
 from fenster.io.files import TextFiles, bare_suffix
 
 Reader = Callable[[Sequence[Path], TextFiles], Iterator[ParallelDocument]]
@@ -49,7 +49,7 @@ class Format:
         most = None if self.paths[-1].endswith("...]") else len(self.paths)
         if len(paths) < least or (most is not None and len(paths) > most):
             raise InputError(
-                f"format {self.name!r} got {len(paths)} path(s): {', '.join(map(str, paths)) or 'none'}",
+                f"format {self.name!r} got {counted(len(paths), 'path')}: {', '.join(map(str, paths)) or 'none'}",
                 expected=" ".join(self.paths),
                 fix="give the files in that order, or choose another --format",
             )

@@ -8,7 +8,7 @@ from pathlib import Path
 from fenster.data.corpora.format import Format
 from fenster.data.corpora.plain import Row, consecutive
 from fenster.document import ParallelDocument
-from fenster.errors import InputError
+from fenster.errors import InputError, counted
 from fenster.io.files import TextFiles, atomic_text
 
 
@@ -25,7 +25,7 @@ def _tsv_rows(path: Path, files: TextFiles) -> Iterator[Row]:
         columns = line.split("\t")
         if len(columns) != 3:
             raise InputError(
-                f"{len(columns)} column(s)",
+                counted(len(columns), "column"),
                 path=path,
                 line=number,
                 expected="3 columns separated by tabs: document, source, target",

@@ -16,6 +16,7 @@ from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, 
 from fenster.decode.files.inline import split_sentences
 from fenster.decode.files.markdown_inline import MarkdownError, Unit, units
 from fenster.decode.result import Translated
+from fenster.errors import counted
 from fenster.io.files import FileSource
 
 _FRONT_MATTER = re.compile(r"(?:---[ \t]*\n.*?\n(?:---|\.\.\.)|\+\+\+[ \t]*\n.*?\n\+\+\+)[ \t]*(?:\n|$)", re.DOTALL)
@@ -77,7 +78,7 @@ class MarkdownDocument(ParsedFile):
     def remarks(self) -> list[str]:
         if not self.skipped:
             return []
-        return [f"{self.skipped} paragraph(s) are left as they are: their markup could not be followed"]
+        return [f"{counted(self.skipped, 'paragraph')} left unchanged, with markup that could not be followed"]
 
 
 class MarkdownFormat(DocumentFormat):

@@ -14,7 +14,7 @@ from fenster.data.text import normalise
 from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
 from fenster.decode.files.cue_split import split_text, wrapped
 from fenster.decode.result import Translated
-from fenster.errors import InputError
+from fenster.errors import InputError, counted
 from fenster.io.files import FileSource
 from fenster.language import languages, load_language
 
@@ -132,9 +132,13 @@ class SubtitleDocument(ParsedFile):
     def remarks(self) -> list[str]:
         said = []
         if self.fast:
-            said.append(f"{len(self.fast)} cue(s) are read at more than {SPEED:.0f} characters per second")
+            said.append(
+                f"{counted(len(self.fast), 'cue is', 'cues are')} read at more than {SPEED:.0f} characters per second"
+            )
         if self.long:
-            said.append(f"{len(self.long)} cue(s) take more than two lines of {LINE} characters")
+            said.append(
+                f"{counted(len(self.long), 'cue takes', 'cues take')} more than two lines of {LINE} characters"
+            )
         return said
 
 

@@ -20,7 +20,7 @@ from fenster.decode.result import Translated
 from fenster.decode.resume import Journal, stamp
 from fenster.decode.translator import Translator
 from fenster.document import Document
-from fenster.errors import FensterError, writing
+from fenster.errors import FensterError, counted, writing
 from fenster.io.files import FileSource, atomic_path, check_not_input, compressed
 from fenster.io.progress import bar, report
 
@@ -114,7 +114,10 @@ def translate_parsed(
 
 
 def _remarks(file: ParsedFile, reused: int) -> list[str]:
-    return [*([f"{reused} segment(s) come from the memory"] if reused else []), *file.remarks()]
+    return [
+        *([f"{counted(reused, 'segment comes', 'segments come')} from the memory"] if reused else []),
+        *file.remarks(),
+    ]
 
 
 def _print(piece: str | bytes) -> None:
@@ -167,16 +170,18 @@ def report_problems(translator: Translator, file: ParsedFile) -> None:
             unknown.setdefault(segment.line, []).extend(strange)
     if refused:
         report(
-            f"{len(refused)} line(s) hold control characters or reserved symbols, which no model was trained on: "
+            f"{counted(len(refused), 'line has', 'lines have')} control characters or reserved symbols, which no "
+            "model was trained on: "
             f"{listed(refused)}"
         )
     if copied:
-        report(f"{len(copied)} line(s) have segments that the model cannot read, which are copied: {listed(copied)}")
+        report(f"{counted(len(copied), 'line')} with segments that the model cannot read: copied, {listed(copied)}")
     if unknown:
         characters = list(dict.fromkeys(character for line in unknown.values() for character in line))
         some = " ".join(characters[:10]) + (" …" if len(characters) > 10 else "")
         report(
-            f"{len(unknown)} line(s) hold characters inside a sentence that the model hardly knows ({some}); check: "
+            f"{counted(len(unknown), 'line has', 'lines have')} characters inside a sentence that the model hardly "
+            f"knows ({some}); check: "
             f"{listed(unknown)}"
         )
 
@@ -186,11 +191,11 @@ def report_summary(summary: FileSummary) -> None:
         report(remark)
     for problem, explanation in PROBLEMS.items():
         if lines := summary.warnings.get(problem):
-            report(f"{len(lines)} segment(s) to check, {explanation}: line(s) {listed(dict.fromkeys(lines))}")
+            report(f"{counted(len(lines), 'segment')} to check, {explanation}: line {listed(dict.fromkeys(lines))}")
     if summary.missed_terms:
         report("terms of the glossary that are missing: " + ", ".join(map(_counted, summary.missed_terms.items())))
     if summary.misaligned:
-        report(f"{summary.misaligned} block(s) produced a different number of sentences than the source")
+        report(f"{counted(summary.misaligned, 'block')} produced a different number of sentences than the source")
 
 
 def _counted(term: tuple[str, int]) -> str:
