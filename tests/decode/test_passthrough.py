@@ -80,7 +80,7 @@ def test_users_are_told(toy: PreparedData, tmp_path: Path, capsys: pytest.Captur
     main(["translate", str(source), "-m", str(model), "--beam", "2"])
     told = capsys.readouterr()
     assert told.out.splitlines()[1] == "♪" and told.out.splitlines()[3].startswith("♪ ")
-    assert "1 line with segments that the model cannot read: copied, 2\n" in told.err
+    assert "1 line with segments that the model cannot read, copied: 2\n" in told.err
     assert "1 line has characters inside a sentence that the model hardly knows (∇); check: 3\n" in told.err
 
 

@@ -57,6 +57,15 @@ def test_a_mistyped_word_at_the_start_is_no_name(lexicon: Lexicon, typed: str) -
     assert lexicon.names("Ashdod and TRAIM", ENGLISH) == ("Ashdod", "TRAIM")
 
 
+def test_exclamations_and_long_mistyped_words_are_no_names() -> None:
+    builder = LexiconBuilder()
+    for _ in range(60):
+        builder.add("the government met on Wednesday", "die Regierung traf sich am Mittwoch")
+    lexicon = builder.lexicon()
+    assert lexicon.names("Pleeease! Hooray! the Governement on Wednsday", ENGLISH) == ()
+    assert lexicon.names("the Ghanaian and the Dutchwoman, Franciscans and Hittites", ENGLISH) == ()
+
+
 def test_where_nouns_have_capitals_there_are_no_names(lexicon: Lexicon) -> None:
     assert lexicon.names("Das Haus in Ashdod", load_language("de")) == ()
 
@@ -111,6 +120,12 @@ def test_a_lexicon_is_read_again(lexicon: Lexicon, tmp_path: Path) -> None:
         (["Solomons"], "the Solomons", "die Solomon", "die Solomons"),
         (["Maryland"], "He moved to Maryland.", "Er zog zu Marias.", "Er zog zu Marias."),
         (["Anna"], "Anna met Hanna.", "Sie traf Hanna.", "Sie traf Hanna."),
+        (["Marten"], "Marten went to the garden", "Er ging in den Garten", "Er ging in den Garten"),
+        (["Meister"], "Meister", "Er ist meistens hier", "Er ist meistens hier"),
+        (["Edie"], "Edie came", "Die Frau, die kam", "Die Frau, die kam"),
+        (["DEHRU"], "DEHRU", "Der Dehrus", "Der Dehrus"),
+        (["Coburg"], "Coburg and Ann", "Koburg, wie Koburg", "Coburg, wie Koburg"),
+        (["Angelo"], "Angelo met Angela", "Angelika traf Angela", "Angelika traf Angela"),
         (["Danny"], "Hello, Danny.", "Hallo, danny.", "Hallo, Danny."),
         ([], "He called.", "Er rief an.", "Er rief an."),
     ],

@@ -135,3 +135,19 @@ def test_languages_are_files() -> None:
 def test_numbers_in_another_notation_are_not_missing(source: str, target: str, left: bool) -> None:
     rest, _ = GERMAN.without_equals(source, target)
     assert any(character.isdigit() for character in rest) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "forms"),
+    [
+        ("Caesar died in 44 BC.", ["44 v. Chr."]),
+        ("from 1,200 B.C. to 70 CE", ["1.200 v. Chr.", "70 n. Chr."]),
+        ("Rome fell in 476 A.D.", ["476 n. Chr."]),
+        ("The product has 2 CE marks.", []),
+        ("We run two AD servers and 5 AD campaigns.", []),
+        ("4AD is a label, 2.5 BC is nothing.", []),
+    ],
+)
+def test_eras(text: str, forms: list[str]) -> None:
+    converter = NumberConverter(load_language("en"), load_language("de"))
+    assert [one.forms[0] for one in converter.find(text) if "Chr" in one.forms[0]] == forms

@@ -60,7 +60,7 @@ def report(
     collection = collect(results)
     if collection.skipped:
         some = collection.skipped[0]
-        say(f"{counted(len(collection.skipped), 'JSON file')} left out, which hold no results: {some} …")
+        say(f"{counted(len(collection.skipped), 'JSON file')} left out for want of results, such as {some}")
     read = [path for placed in collection.results for names in placed.result.files for path in placed.files(names)]
     for written in (output, output.with_suffix(".md")):
         check_not_input(written, read)

@@ -251,13 +251,14 @@ class Planner:
 
     def _rewritten_parts(self, parts: Marked) -> Marked:
         return tuple(
-            self._rewritten(part, number + 1 == len(parts)) if isinstance(part, str) else part
+            self._rewritten(part, parts[number + 1 : number + 2]) if isinstance(part, str) else part
             for number, part in enumerate(parts)
         )
 
-    def _rewritten(self, part: str, is_last: bool) -> str:
-        """What is easily misread, differently; the end of a part is the end of the text only if it `is_last`."""
-        end = "" if is_last else "\0"
+    def _rewritten(self, part: str, after: Marked) -> str:
+        """What is easily misread, differently. \\0 stands for a number `after` it, \\1 for any other placeholder, so
+        that the end of the part is not that of the text."""
+        end = "".join("\1" if isinstance(one, str) or one.kind == "x" else "\0" for one in after)
         part += end
         for pattern, written in self._rewrites.items():
             part = re.sub(pattern, written, part)

@@ -115,7 +115,7 @@ class SecondTry:
         """A hypothesis in the placeholders of the first search: what was not protected there is text."""
         parts: list[str | Placeholder] = []
         numbers = {value: placeholder for placeholder, value in before.values.items()}
-        for part in self._tokenizer.decode_marked(without_symbols(hypothesis)):
+        for part in after.spaced(self._tokenizer.decode_marked(without_symbols(hypothesis))):
             known = part
             if isinstance(part, Placeholder) and before.values.get(part) != after.values[part]:
                 known = numbers.pop(after.values[part], after.values[part])

@@ -68,6 +68,12 @@ class NumberStyle(Config):
     unit_words: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """The same as a target language: of one, of several, and before a hyphen, if that differs. A unit that is missing
     here stays as it is."""
+    eras: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """As a source language, how they are written behind a year."""
+    era_words: dict[str, str] = Field(default_factory=dict)
+    """The same as a target language."""
+    era_follows: str = "(?!)"
+    """As a regular expression, what follows an era that is written without stops; 2 CE marks are something else."""
     unit_link: str = "(?!)"
     """As a regular expression, what follows a unit and is not translated: 2 pints of beer are 2 Pints Bier."""
     singular_units: tuple[str, ...] = ()
@@ -140,7 +146,15 @@ class Language(Config):
     """As a source language: their abbreviations."""
     weekday_words: tuple[str, ...] = ()
     """Words before a weekday; without them, or others beside it, Sun may be the sun."""
+    parts_of_day: tuple[str, ...] = ()
+    """Words after a weekday."""
     month_abbreviations: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    short_months: tuple[str, ...] = ()
+    """Months that are not abbreviated."""
+    abbreviated_names: tuple[str, ...] = ()
+    """Abbreviations that are words or names as well."""
+    no_date_words: tuple[str, ...] = ()
+    """Words after a number that is no day of a month: Jan 2 hours ago."""
     list_words: tuple[str, ...] = ()
     """What may stand between two weekdays or months."""
     range_word: str = ""

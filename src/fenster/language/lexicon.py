@@ -27,6 +27,11 @@ _COMMON = "+"  # before words in small letters that occur _COMMON_TIMES or more:
 _COMMON_TIMES = 20
 _FREQUENT = 50  # times that a capitalised word occurs: whatever the model makes of it, it has reasons
 _USUALLY = 0.5  # of its occurrences are translated
+_LONG = 7  # letters: names that differ from a common word in one of them are rare
+_DRAWN_OUT = re.compile(r"(.)\1\1", re.IGNORECASE)
+_SHORTEST = 5  # letters of a name that is looked for in another spelling
+_SOUNDS = [{"c", "k"}, {"c", "z"}, {"s", "z"}, {"y", "j"}, {"i", "j"}, {"v", "w"}, {"f", "v"}, {"o", "ö"}, {"u", "ü"}]
+_SIMILAR_SHORT = 0.8  # of names with fewer than _LONG letters
 _SIMILAR = 0.75  # Kardashian and Kardaschian have 0.95, Maryland and Marias 0.57
 _HISSING = frozenset("sßxz")
 _MOST_TYPES = 4_000_000  # counted at once; then those that occurred once are forgotten
@@ -62,9 +67,16 @@ class Lexicon:
                 continue
             if word.endswith(language.translated_endings):
                 continue
-            if not (word[1:].islower() and _starts(text, match.start()) and self._has_neighbour(word.lower())):
+            if not (word[1:].islower() and self._is_mistyped(word, text, match)):
                 names[word] = None
         return tuple(names)
+
+    def _is_mistyped(self, word: str, text: str, match: re.Match[str]) -> bool:
+        """True for what may well be a common word with an error, or an exclamation."""
+        starts = _starts(text, match.start())
+        if starts and (_DRAWN_OUT.search(word) or text[match.end() : match.end() + 1] == "!"):
+            return True
+        return (starts or len(word) >= _LONG) and self._has_neighbour(word.lower())
 
     def _has_neighbour(self, word: str) -> bool:
         """True if one typing error lies between a word and a common one."""
@@ -107,6 +119,7 @@ class LexiconBuilder:
             if count >= _FREQUENT or self._copied[word] < (1 - _USUALLY) * count
         }
         common = {_COMMON + word for word, count in self._small.items() if count >= _COMMON_TIMES}
+        common |= {_COMMON + word.lower() for word, count in self._capitalised.items() if count >= _FREQUENT}
         for word in self._small.keys() | known | common:
             for at in _places(word):
                 bits[at >> 3] |= 1 << (at & 7)
@@ -136,12 +149,25 @@ def respelled(names: Sequence[str], source: str, target: str) -> str:
     """A translation with names as the source spells them, where one has another spelling: Kardaschian."""
     known = set(_SMALL.findall(source))
     for name in names:
-        strange = {word for word in _WORD.findall(target) if word not in known}
-        similar = max(strange, key=lambda word: (_similarity(name, word), word), default="")
-        if similar and _similarity(name, similar) >= _SIMILAR:
+        strange = [word for word in dict.fromkeys(_WORD.findall(target)) if word not in known and _alike(name, word)]
+        similar = max(strange, key=lambda word: _similarity(name, word), default="")
+        if similar:
             ending = similar[-1] == "s" and _similarity(name, similar[:-1]) > _similarity(name, similar)
-            target = re.sub(rf"(?<!\w){re.escape(similar)}(?!\w)", name + "s" * ending, target)
+            wrong = rf"(?<!\w){re.escape(similar)}(?!\w)"
+            target = re.sub(wrong, name + "s" * ending, target, count=max(1, source.count(name)))
     return target
+
+
+def _alike(name: str, word: str) -> bool:
+    """True if a word may be a name in another spelling."""
+    if min(len(name), len(word)) < _SHORTEST:
+        return False
+    if name.lower() == word.lower():
+        return True
+    first = {name[0].lower(), word[0].lower()}
+    same_case = word[0].isupper() and name.isupper() == word.isupper()
+    limit = _SIMILAR if len(name) >= _LONG else _SIMILAR_SHORT
+    return same_case and (len(first) == 1 or first in _SOUNDS) and _similarity(name, word) >= limit
 
 
 def _similarity(one: str, other: str) -> float:

@@ -58,6 +58,7 @@ class NumberConverter:
             "range": self.clock.write_range,
             "measure": self._measure,
             "time": self.clock.write_time,
+            "era": self._era,
             "large": self._large,
             "amount": self._amount,
             "coded": self._coded,
@@ -71,7 +72,7 @@ class NumberConverter:
             if not forms:
                 continue
             is_time = kind in ("phrase", "range", "time") and not (kind == "time" and self.clock.is_duration(match))
-            has_words = kind in ("phrase", "large", "measure", "cardinal") and match.group() not in forms
+            has_words = kind in ("phrase", "large", "measure", "cardinal", "era") and match.group() not in forms
             span = Span(*match.span(), "time" if is_time else "number")
             numbers.append(WrittenNumber(span, tuple(dict.fromkeys(forms)), has_words))
         return numbers
@@ -122,6 +123,7 @@ class NumberConverter:
             "range": clock["range"],
             "date": r"\d{4}-\d{2}-\d{2}(?:T[\d:.]+Z?)?|\d{1,2}/\d{1,2}/(?:\d{4}|\d{2})|\d{1,2}\.\d{1,2}\.\d{4}",
             "ratio": rf"\d{{1,3}}:\d{{1,3}}(?:{group}\d{{3}})+",
+            "era": rf"(?:{grouped}|\d{{1,4}}) (?:{self._eras})",
             "measure": rf"(?:{number}|{self._in_words_before_unit})[ -]?(?:{self._units})(?!\w|-\w)"
             rf"(?:\.(?= [a-z\d]))?(?:{self.source.unit_link})?",
             "time": clock["time"],
@@ -154,6 +156,19 @@ class NumberConverter:
         """1:25,000."""
         first, _, second = match.group().partition(":")
         return [f"{first}:{number}" for number in self._number(second)]
+
+    @cached_property
+    def _eras(self) -> str:
+        spellings = [spelling for spellings in self.source.eras.values() for spelling in spellings]
+        bare = any_of(spelling for spelling in spellings if "." not in spelling)
+        return rf"{any_of(one for one in spellings if '.' in one)}|(?:{bare})(?=[ ]?[-–]|{self.source.era_follows})"
+
+    def _era(self, match: re.Match[str]) -> list[str]:
+        """44 BC."""
+        year, spelling = match.group().split(" ")
+        name = next(name for name, spellings in self.source.eras.items() if spelling in spellings)
+        word = self.target.era_words.get(name, spelling)
+        return [f"{number} {word}" for number in self._number(year)]
 
     def _measure(self, match: re.Match[str]) -> list[str]:
         """A number with its unit: 6 feet, 6-foot."""

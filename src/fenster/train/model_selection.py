@@ -43,6 +43,7 @@ class ModelSelection:
     ) -> None:
         self._config, self._folder, self._data, self._engine = config, folder, data, engine
         self._warm_start, self._resumed_from = warm_start, resumed_from
+        self._lexicon = self._kept_lexicon()
 
     def validated_weights(self) -> Weights:
         """The moving average if there is one, else the weights themselves."""
@@ -182,13 +183,14 @@ class ModelSelection:
             training=training,
         )
         text = card(description, config.card.note)
-        save_model(self._folder.model, description, weights, self._data.tokenizer, text, self._lexicon())
+        save_model(self._folder.model, description, weights, self._data.tokenizer, text, self._lexicon)
 
-    def _lexicon(self) -> Lexicon | None:
+    def _kept_lexicon(self) -> Lexicon | None:
         """That of the model that training started from, which may be gone when a run resumes."""
         folders = [folder for folder in (self._folder.model, self._config.warm_start) if folder is not None]
         existing = [folder for folder in folders if (folder / MODEL_JSON).is_file()]
-        return read_lexicon(existing[0], read_description(existing[0])) if existing else None
+        lexicons = (read_lexicon(folder, read_description(folder)) for folder in existing)
+        return next((lexicon for lexicon in lexicons if lexicon is not None), None)
 
 
 def shareable(record: dict[str, Any]) -> dict[str, Any]:

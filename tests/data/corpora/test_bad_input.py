@@ -74,7 +74,7 @@ CASES: dict[str, tuple[Callable[[Path], list[Path]], str, str]] = {
     "JSON key unknown": (
         one("c.jsonl", '{"id": "a", "source": ["a"], "target": ["b"], "taget": []}'),
         "c.jsonl:1:",
-        "unknown: 'taget'",
+        "unknown key 'taget'",
     ),
     "JSON segment counts": (
         one("c.jsonl", '{"id": "a", "source": ["a", "b"], "target": ["x"]}'),

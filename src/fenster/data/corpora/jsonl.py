@@ -70,7 +70,7 @@ def _jsonl_fields(row: Any, path: Path, number: int) -> tuple[list[str], list[st
             raise fail(f"key {key!r} is missing")
     unknown = sorted(set(row) - _KEYS)
     if unknown:
-        raise fail(f"unknown: {', '.join(map(repr, unknown))}")
+        raise fail(f"unknown {'key' if len(unknown) == 1 else 'keys'} {', '.join(map(repr, unknown))}")
     references, ids = row.get("references", []), row.get("segments", [])
     sides = [row["source"], row["target"], ids, *(references if isinstance(references, list) else [None])]
     for side in sides:

@@ -175,7 +175,7 @@ def report_problems(translator: Translator, file: ParsedFile) -> None:
             f"{listed(refused)}"
         )
     if copied:
-        report(f"{counted(len(copied), 'line')} with segments that the model cannot read: copied, {listed(copied)}")
+        report(f"{counted(len(copied), 'line')} with segments that the model cannot read, copied: {listed(copied)}")
     if unknown:
         characters = list(dict.fromkeys(character for line in unknown.values() for character in line))
         some = " ".join(characters[:10]) + (" …" if len(characters) > 10 else "")
@@ -191,7 +191,10 @@ def report_summary(summary: FileSummary) -> None:
         report(remark)
     for problem, explanation in PROBLEMS.items():
         if lines := summary.warnings.get(problem):
-            report(f"{counted(len(lines), 'segment')} to check, {explanation}: line {listed(dict.fromkeys(lines))}")
+            lines_of = "line" if len(set(lines)) == 1 else "lines"
+            report(
+                f"{counted(len(lines), 'segment')} to check, {explanation}: {lines_of} {listed(dict.fromkeys(lines))}"
+            )
     if summary.missed_terms:
         report("terms of the glossary that are missing: " + ", ".join(map(_counted, summary.missed_terms.items())))
     if summary.misaligned:
