@@ -88,3 +88,15 @@ def test_names_may_be_translated_if_a_glossary_says_so(tmp_path: Path) -> None:
     translator = fenster.load(beam=2, glossary=tmp_path / "terms.csv")
     made = translator.translate("Heinz lives in Coburg.")
     assert "Heinz" in made.texts[0] and "Koburg" in made.texts[0] and "Coburg" not in made.texts[0]
+
+
+def test_a_name_is_not_forced_in_at_any_price() -> None:
+    """The bundled model has no place for this name, and would go on and on until it is there."""
+    source = (
+        "The measure, signed into law by Louisiana Governor Bobby Jindal in June and due to take effect Sept. 1, "
+        "would require doctors who perform abortions to have patient admitting privileges at a hospital within 30 "
+        "miles of their practice."
+    )
+    made = fenster.load(beam=4).translate(source).segments[0]
+    assert len(made.text.split()) < 1.3 * len(source.split())
+    assert ("Louisiana" in made.text) != ("names" in made.warnings)
