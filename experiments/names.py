@@ -17,7 +17,7 @@ from fenster.data.corpora.stream import stream
 from fenster.decode.config import DecodeConfig
 from fenster.decode.translator import Translator
 from fenster.language import load_language
-from fenster.language.lexicon import is_copied
+from fenster.language.names import is_copied
 from fenster.model.model_folder import load_model
 
 SETS = {"newstest2015": "news/newstest2015.en-de.tsv.xz", "TED": "ted/en-de.dev.tsv.xz"}

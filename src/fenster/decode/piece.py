@@ -11,7 +11,7 @@ from fenster.decode.glossary import Glossary, GlossaryTerm
 from fenster.decode.markup import Enclosed
 from fenster.language import Register
 from fenster.language.capitals import is_capitals
-from fenster.language.lexicon import is_copied
+from fenster.language.names import is_copied
 from fenster.language.protect import ProtectedText
 
 

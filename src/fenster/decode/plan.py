@@ -29,7 +29,8 @@ from fenster.language.abbreviations import Abbreviations
 from fenster.language.capitals import is_capitals, small
 from fenster.language.characters import usual_characters
 from fenster.language.identify import LanguageCheck
-from fenster.language.lexicon import Lexicon, with_genitives
+from fenster.language.lexicon import Lexicon
+from fenster.language.names import with_genitives
 from fenster.language.numbers import NumberConverter
 from fenster.language.protect import (
     LONGEST_TEXT,

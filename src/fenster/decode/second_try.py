@@ -17,7 +17,7 @@ from fenster.decode.search import Hypothesis, LengthConstraints, Searcher, Searc
 from fenster.decode.strategies import Strategy
 from fenster.decode.strategies.base import without_symbols
 from fenster.language import REGISTERS, Register
-from fenster.language.lexicon import respelled
+from fenster.language.names import respelled
 from fenster.language.protect import Marked, Placeholder, ProtectedText, protected, visible
 
 # Log-probability per token that names may cost. With 60 names of newstest2015 that were missing, searches for a name
@@ -40,8 +40,7 @@ class SecondTry:
     ) -> list[list[Hypothesis]]:
         """The results with a better hypothesis first, where the best looked wrong and a better one exists. Requests
         without a piece (of several sentences) stay as they are."""
-        tries: list[tuple[int, Piece, ProtectedText, SearchRequest]] = []
-        least = [-math.inf] * len(pieces)
+        tries: list[tuple[int, Piece, float, ProtectedText, SearchRequest]] = []
         for number, piece in enumerate(pieces):
             problems = () if piece is None else self._checker.problems(piece, results[number][0])
             if piece is None or not problems:
@@ -51,14 +50,14 @@ class SecondTry:
             sound = next((one for one in results[number] if not self._checker.problems(piece, one)), None)
             if sound is None:
                 names = self._missing_names(piece, results[number][0])
-                least[number] = _likelihood(results[number][0]) - _WORSE if names else -math.inf
-                tries.append((number, piece, *self._request(requests[number], piece, problems, names)))
+                least = _likelihood(results[number][0]) - _WORSE if names else -math.inf
+                tries.append((number, piece, least, *self._request(requests[number], piece, problems, names)))
             else:
                 results[number] = [sound, *(one for one in results[number] if one is not sound)]
         again = self._searcher.search([request for *_, request in tries]) if tries else []
-        for (number, piece, text, _), hypotheses in zip(tries, again, strict=True):
+        for (number, piece, least, text, _), hypotheses in zip(tries, again, strict=True):
             written = [self._respelled(self._written(one, piece.text, text), piece) for one in hypotheses]
-            likely = (one for one in written if _likelihood(one) >= least[number])
+            likely = (one for one in written if _likelihood(one) >= least)
             sound = next((one for one in likely if not self._checker.problems(piece, one)), None)
             if sound is not None:
                 results[number] = [sound, *results[number]]
