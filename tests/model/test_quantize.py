@@ -99,6 +99,7 @@ def test_all_instruction_sets_give_the_same_bits(out: int, depth: int, rows: int
     bias = torch.randn(out)
     for nonnegative in (False, True):
         x = torch.randn(rows, depth) * 3
+        x[:, depth // 2] *= 40
         packed = int8_pack(weight, scale)
         plain = int8_linear(x, packed, bias, nonnegative, 1)
         for kind in (0, 2, 3):
@@ -106,11 +107,18 @@ def test_all_instruction_sets_give_the_same_bits(out: int, depth: int, rows: int
                 assert torch.equal(int8_linear(x, packed, bias, nonnegative, kind), plain), kind
             except ValueError:
                 assert kind in (2, 3), "this processor does not have it"
-        # What it is to compute, in whole numbers.
+        # What it is to compute: whole numbers, but for the few that are large.
         x = x.relu() if nonnegative else x
-        largest = x.abs().amax(1, keepdim=True)
-        whole = (x * (127 / largest)).round().double()
-        expected = whole @ weight.double().T * (largest / 127).double() * scale.double() + bias
+        large = torch.zeros_like(x)
+        if not nonnegative:
+            usual = torch.stack([span.abs().amax(1) for span in x.split(64, 1)]).amin(0)
+            sizes, places = x.abs().topk(min(4, depth), 1)
+            large.scatter_(1, places, x.gather(1, places) * (sizes > 2 * usual[:, None]))
+        rest = x - large
+        largest = rest.abs().amax(1, keepdim=True).clamp(min=1e-30)
+        whole = (rest * (127 / largest)).round().double()
+        sums = whole @ weight.double().T * (largest / 127).double() + large.double() @ weight.double().T
+        expected = sums * scale.double() + bias
         torch.testing.assert_close(plain.double(), expected, rtol=1e-5, atol=1e-5)
     assert torch.equal(int8_linear(x, packed, None), int8_linear(x, packed, torch.zeros(out)))
     # The largest sums: all weights and inputs ±127, which 16 bits must hold.
@@ -123,6 +131,24 @@ def test_all_instruction_sets_give_the_same_bits(out: int, depth: int, rows: int
         with suppress(ValueError):  # this processor does not have it
             torch.testing.assert_close(int8_linear(inputs, extreme, None, False, kind).double(), expected)
     assert not int8_linear(torch.full((1, depth), 1e-38), extreme, None).any(), "nothing to divide by"
+
+
+@pytest.mark.parametrize("kind", [0, 1, 2, 3])
+def test_a_few_large_inputs_do_not_make_the_others_coarse(kind: int) -> None:
+    """As networks have them: the same few inputs, far larger than all others, in every row."""
+    torch.manual_seed(0)
+    weight, scale = rows_as_int8(torch.randn(64, 512))
+    x = torch.randn(8, 512)
+    x[:, [5, 70, 300]] *= 1000
+    x[1, 17] = 3000.0  # and one that a single row has
+    wanted = x @ (weight.float() * scale[:, None]).T
+    try:
+        found = int8_linear(x, int8_pack(weight, scale), None, False, kind)
+    except ValueError:
+        pytest.skip("this processor does not have it")
+    x[:, [5, 70, 300, 17]] = 0
+    others = x @ (weight.float() * scale[:, None]).T
+    assert float((found - wanted).norm() / others.norm()) < 0.02
 
 
 def test_threads_change_nothing() -> None:
