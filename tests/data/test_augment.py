@@ -19,7 +19,7 @@ from fenster.data.prepare.config import PrepareConfig
 from fenster.data.text import normalise
 from fenster.data.tokenizer import Tokenizer, TokenizerConfig, learn
 from fenster.errors import ConfigError
-from fenster.language.protect import Placeholder
+from fenster.language.protected_text import Placeholder
 
 SENTENCES = [text for d in generate(60, seed=1) for side in (d.pair.source, d.pair.target) for text in side.texts]
 TOKENIZER = learn(SENTENCES, TokenizerConfig(vocab_size=500, symbols=True))

@@ -289,6 +289,30 @@ def test_opendocument_and_powerpoint() -> None:
     assert words(render(parsed, louder)) == "ONE TWOX Y"
 
 
+def test_what_is_raised_stays_with_what_it_belongs_to() -> None:
+    style = 'xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0"'
+    styles = (
+        f'<style:style {style} style:name="T1"><style:text-properties style:text-position="super 58%"/></style:style>'
+    )
+    body = '<text:p>It is 10<text:span text:style-name="T1">6</text:span> m.</text:p>'
+    parsed = parse(odt(styles + body), "a.odt")
+    assert [one.words for one in parsed.segments] == ["It is 10 m."] and len(parsed.segments[0].marks) == 1
+    assert words(render(parsed, louder)) == "IT IS 106 M."
+    runs = ((0, "It is 10"), (30000, "6"), (0, " m."))
+    data = "".join(f'<a:r><a:rPr baseline="{baseline}"/><a:t>{text}</a:t></a:r>' for baseline, text in runs)
+    (segment,) = parse(pptx(f"<a:p>{data}</a:p>"), "a.pptx").segments
+    assert segment.words == "It is 10 m."
+
+
+def test_units_of_xliff_with_choices_are_left_alone_and_counted() -> None:
+    text = '<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2"><file><body><trans-unit id="1"><source>Hi</source>'
+    text += "</trans-unit><trans-unit id='2'><source>{VAR, select, male {his car} other {their car}}</source>"
+    text += "</trans-unit></body></file></xliff>"
+    parsed = parse(text.encode(), "a.xlf")
+    assert [one.text for one in parsed.segments] == ["Hi"]
+    assert b"his car" in render(parsed, louder) and "1 unit left unchanged" in parsed.remarks()[-1]
+
+
 def test_gettext_keeps_what_is_translated() -> None:
     data = (
         'msgid ""\nmsgstr "Language: \\n"\n\n#, fuzzy\nmsgid "Open"\nmsgstr "Alt"\n\nmsgid "Close"\nmsgstr "Zu"\n\n'

@@ -14,7 +14,7 @@ from fenster.data.dataset import PreparedData
 from fenster.decode.config import DecodeConfig
 from fenster.decode.files import FileOptions
 from fenster.decode.files.translate import translate_parsed
-from fenster.decode.markup import Enclosed, Words, insert_marks, without_pairs
+from fenster.decode.markup import Enclosed, Words, insert_marks, tag_marks, without_pairs
 from fenster.decode.result import Translated
 from fenster.decode.translator import Translator
 from fenster.document import Mark
@@ -137,6 +137,23 @@ def test_pairs_are_taken_out() -> None:
     assert enclosed == [Enclosed(2, 3, "[", "](u)"), Enclosed(2, 3, "**", "**")]
 
 
+@pytest.mark.parametrize(
+    ("text", "bare", "single"),
+    [
+        ("Read <a href='u'>📖</a>.", "Read <a href='u'>📖</a>.", "<a href='u'>📖</a>"),
+        ("Now <b><i>!</i></b> go", "Now <b><i>!</i></b> go", "<b><i>!</i></b>"),
+        ("A proposal<a>1</a> here", "A proposal<a>1</a> here", "<a>1</a>"),
+        ("H<sub>2</sub>O <b>is</b> it", "H<sub>2</sub>O is it", "<sub>2</sub>"),
+        ("Press <kbd>Ctrl</kbd>", "Press <kbd>Ctrl</kbd>", "<kbd>Ctrl</kbd>"),
+        ("Of <b>1,000</b> and <b>5</b>", "Of 1,000 and 5", ""),
+        ("It is {\\i1}very{\\i0} old", "It is very old", ""),
+    ],
+)
+def test_pairs_that_stay_with_what_they_hold(text: str, bare: str, single: str) -> None:
+    found, _, singles = without_pairs(text, tag_marks(text))
+    assert found == bare and [found[start:end] for start, end in singles] == ([single] if single else [])
+
+
 def words(text: str) -> Words:
     """One token per word."""
     ends = [at for at, character in enumerate(text + " ") if character == " "]
@@ -199,6 +216,8 @@ def test_nesting_is_valid_whatever_the_attention(n_pairs: int, n_words: int, see
         ('+++\ntitle = "Keep"\n+++\n\nWords.\n', '+++\ntitle = "Keep"\n+++\n\nWORDS.\n'),
         ("> [!WARNING]\n> Do not open.\n", "> [!WARNING]\n> DO NOT OPEN.\n"),
         (":::note\nBe careful.\n:::\n", ":::note\nBE CAREFUL.\n:::\n"),
+        ("!!! note\n    Be careful.\n\n    More.\n\nText.\n", "!!! note\n    BE CAREFUL.\n\n    MORE.\n\nTEXT.\n"),
+        ('??? tip "Open me"\n    Text.\n', '??? tip "Open me"\n    TEXT.\n'),
         ("Term\n: Its meaning.\n", "TERM\n: ITS MEANING.\n"),
         ("Term\n\n:   Its meaning.\n\nTerm\n  : More.\n", "TERM\n\n:   ITS MEANING.\n\nTERM\n  : MORE.\n"),
         ("> [!NOTE]\n>\n> Text.\n", "> [!NOTE]\n>\n> TEXT.\n"),

@@ -18,9 +18,9 @@ from fenster.decode.plan import Planner
 from fenster.decode.search import ControlSymbols, LengthConstraints, Searcher, SearchRequest
 from fenster.decode.strategies import STRATEGIES
 from fenster.decode.translator import Translator
-from fenster.document import Document, Segment
+from fenster.document import Document, Mark, Segment
 from fenster.errors import ConfigError, InputError
-from fenster.language.protect import Placeholder
+from fenster.language.protected_text import Placeholder
 from fenster.model.config import ModelConfig
 from fenster.model.model_folder import LoadedModel
 from fenster.model.transformer import Transformer
@@ -189,6 +189,16 @@ def test_paired_tags_move_with_their_words(symbols: Tokenizer) -> None:
         ("<b>", "</b>", 4, 13),
         ("<i>", "</i>", 8, 13),
     ]
+
+
+def test_marks_and_invisible_characters_are_no_part_of_words(symbols: Tokenizer) -> None:
+    planner = Planner(symbols, ("en", "de"), DecodeConfig())
+    text = "The lamp\ue0f20\ue0f3 is old."
+    (piece,) = planner.plan(text, marks=[Mark(8, 11)]).pieces
+    assert piece.text.parts == ("The lamp", Placeholder("x", 0), " is old.")
+    (piece,) = planner.plan("The la\u00admp is\u200b old.").pieces
+    assert piece.text.parts == ("The la\u00admp is\u200b old.",)
+    assert symbols.decode(piece.source) == "The lamp is old."
 
 
 def test_words_with_unknown_characters_are_protected(symbols: Tokenizer) -> None:

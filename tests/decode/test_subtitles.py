@@ -66,6 +66,38 @@ def test_sentences_over_several_cues_are_one() -> None:
     assert [one.text for one in parse(ASS, "a.ass").segments] == ["Here, at last, is the lamp."]
 
 
+def cues(*texts: str, head: str = "") -> str:
+    """Cues of two seconds with these lines."""
+    times = ((f"00:00:{3 * n:02d}.000", f"00:00:{3 * n + 2:02d}.000") for n in range(len(texts)))
+    return head + "\n".join(f"{a} --> {b}\n{text}\n" for (a, b), text in zip(times, texts, strict=True))
+
+
+def test_every_line_of_a_cue_may_have_its_own_tags() -> None:
+    lines = cues("<i>When I was a child</i>\n<i>I lived here.</i>", "- <i>Who?</i>\n- <i>He.</i>", "<i>Never</i> go.")
+    parsed = parse(lines, "a.srt")
+    assert [one.text for one in parsed.segments] == [
+        "When I was a child I lived here.",
+        "Who?",
+        "He.",
+        "<i>Never</i> go.",
+    ]
+    made = render(parsed, lambda text: text.replace("child", "boy").replace("?", "!").replace("He", "She"))
+    assert "<i>When I was a boy I lived here.</i>\n" in made and "- <i>Who!</i>\n- <i>She.</i>\n" in made
+    ass = ASS.replace("{\\i1}Here, at last,", "{\\i1}Here{\\i0}, at last,")
+    assert [one.text for one in parse(ass, "a.ass").segments] == ["{\\i1}Here{\\i0}, at last, is the lamp."]
+
+
+def test_a_turn_may_take_two_lines() -> None:
+    parsed = parse(cues("- Yes.\n- No, not\nreally."), "a.srt")
+    assert [one.text for one in parsed.segments] == ["Yes.", "No, not really."]
+    assert "- YES.\n- NO, NOT REALLY.\n" in render(parsed, str.upper)
+
+
+def test_entities_are_read() -> None:
+    parsed = parse(cues("She won&apos;t&nbsp;come, &quot;R&amp;D&quot; &lt; 3.", head="WEBVTT\n\n"), "a.vtt")
+    assert [one.text for one in parsed.segments] == ['She won\'t come, "R&amp;D" &lt; 3.']
+
+
 @pytest.mark.parametrize(("text", "name"), [(SRT, "a.srt"), (VTT, "a.vtt"), (ASS, "a.ass")])
 def test_only_the_words_change(text: str, name: str) -> None:
     made = render(parse(text, name), str.upper)

@@ -16,6 +16,15 @@ ENGLISH = NumberConverter(load_language("de"), load_language("en"))
     ("text", "written"),
     [
         ("216,196 euros", ["216.196"]),
+        ("5.1.", ["5.1"]),
+        ("5.1", ["5,1"]),
+        ("Python 3.12 was new, Windows 8.1 needs it.", ["3.12", "8.1"]),
+        ("Windows 8.1 needs 1.5 GB.", ["8.1", "1,5"]),
+        ("Add 1.5 cups.", ["1,5"]),
+        ("Sections 4.1, 4.2 and 4.3 or tables 3.1 to 3.4", ["4.1", "4.2", "4.3", "3.1", "3.4"]),
+        ("from 1.5 to 2.5 points", ["1,5", "2,5"]),
+        ("See §5.2, eq. 3.4.", ["5.2", "3.4"]),
+        ("from 31/12/2023 to 01/01/2024", ["31.12.2023", "01.01.2024"]),
         ("1.5 and 1,234.5 and -2.5", ["1,5", "1.234,5", "-2,5"]),
         ("€ 1.200,50 or €1,200.50", ["1.200,50 €", "1.200,50 €"]),
         ("$50, 50$ and £3.20", ["50 $", "50 $", "3,20 £"]),
@@ -87,6 +96,10 @@ def test_durations_are_no_times_of_day() -> None:
         for span, _, _ in GERMAN.find(text)
     }
     assert {span.kind for span, _, _ in GERMAN.find("We left at 9:30 p.m.")} == {"time"}
+    for text in ("The score was 21:19.", "They lost 14:15.", "The ratio was 12:13.", "Romans 8:28 says so."):
+        assert {span.kind for span, _, _ in GERMAN.find(text)} == {"number"}, text
+    for text in ("They won at 21:19.", "We won. The train leaves 9:30.", "Monday 9:30"):
+        assert {span.kind for span, _, _ in GERMAN.find(text)} == {"time"}, text
     assert kinds == {"44:05": "number", "9:30": "time", "ten to six": "time", "3:59.4": "number"}
 
 

@@ -8,15 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fenster.language import load_language
-from fenster.language.protect import (
-    LONGEST_TEXT,
-    PLACEHOLDERS,
-    Placeholder,
-    ProtectedText,
-    Protector,
-    cuts_of_long,
-    protected,
-)
+from fenster.language.protect import LONGEST_TEXT, Protector, cuts_of_long, protected
+from fenster.language.protected_text import PLACEHOLDERS, Placeholder, ProtectedText
 
 PROTECTOR = Protector(load_language("en"), load_language("de"))
 
@@ -94,6 +87,26 @@ def test_forgotten_spaces_beside_placeholders() -> None:
     code, address, name = (part for part in piece.parts if isinstance(part, Placeholder))
     spaced = piece.spaced(["Nimm", code, "und", address, "oder pre-", name, "s", "."])
     assert "".join(part if isinstance(part, str) else "#" for part in spaced) == "Nimm # und #oder pre-#s."
+
+
+def test_marks_beside_words_are_read_apart_from_them() -> None:
+    text = "The tenant\ue0001 shall \ue0002never go\ue0003on, \ue0004I said; see m\ue0005."
+    places = [(at, at + 2) for at, character in enumerate(text) if character == "\ue000"]
+    (piece,) = protected(text, PROTECTOR.spans(text, places))
+    shown = "".join(part if isinstance(part, str) else "#" for part in piece.read)
+    assert shown == "The tenant # shall # never go # on, #I said; see m#."
+    # Offsets are those of what the model reads.
+    assert shown[piece.visible_offset(text.index("never")) :].startswith("never")
+    assert shown[piece.visible_offset(text.index("said")) :].startswith("said")
+    note, never, line, *_ = (part for part in piece.parts if isinstance(part, Placeholder))
+    made = piece.rejoined(["Der Mieter ", note, " soll ", never, " nie ", line, "-Weiter gehen ", note, "."])
+    assert piece.restore(made) == "Der Mieter\ue0001 soll \ue0002nie\ue0003Weiter gehen\ue0001."
+
+
+def test_what_is_a_word_is_read_as_it_stands() -> None:
+    text = "Two `Widget`s and a {name}s."
+    (piece,) = protected(text, PROTECTOR.spans(text))
+    assert piece.read == piece.parts
 
 
 def test_long_texts_are_cut_between_words_and_never_in_a_span() -> None:

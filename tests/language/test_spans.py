@@ -31,10 +31,18 @@ PROTECTED = {
     "Card 1111 1111 1111 1111, VIN WVWZZZ1JZXW000001.": ["1111 1111 1111 1111", "WVWZZZ1JZXW000001"],
     "The code is THHFY2PG (a)(b).": ["THHFY2PG", "(a)(b)"],
     'He is 5\'10" tall with a 1/4"-20 bolt.': ["5'10\"", '1/4"'],
-    "See §§ 5, 7 and 3(b)(ii), also (a)(1).": ["§§ 5", "(a)(1)"],
+    "See §§ 5, 7 and 3(b)(ii), also (a)(1) and §§ 6.1.": ["§§ 5", "(a)(1)", "§§ 6.1"],
     "It has SO4^2- and Ca2+.": ["SO4^2-", "Ca2+"],
     "Is a < b and c > d?": ["a", "b", "c", "d"],
     "Under GPL-2.0-only it is free.": ["GPL-2.0-only"],
+    "Set $\\alpha = 0.05$, not $5 or $6; $x$ and \\(p < 0.01\\), $$a = 3.14$$.": [
+        "$\\alpha = 0.05$",
+        "$x$",
+        "\\(p < 0.01\\)",
+        "$$a = 3.14$$",
+    ],
+    "Level %d%%, 5%% of $t(common.bye).": ["%d%%", "%%", "$t(common.bye)"],
+    ":warning: Do {\\i1}\\*not\\*{\\i0} touch it.": [":warning:", "{\\i1}", "\\*", "\\*", "{\\i0}"],
     "Edit config.yaml in src/fenster/io.": ["config.yaml"],
     "Call foo_bar, getX() and std::sort with --verbose -v.": ["foo_bar", "getX()", "std::sort", "--verbose", "-v"],
 }
@@ -49,6 +57,7 @@ FREE = [
     'Wait... what?! (Yes.) "Quoted" text; more.',
     "The U.S. and the U.K.",
     "#1 is the best & 5 > 3",
+    "It cost $5 (not $6), see: this, and 10:30: that.",
     "-What are you doing?",
     "I went home --but he stayed -and I left.",
 ]

@@ -26,7 +26,7 @@ from fenster.data.text import BOD, BOS, EOS, PAD, SEP, UNK
 from fenster.errors import FensterError, InputError
 from fenster.io.files import atomic_path
 from fenster.language import REGISTERS, Register
-from fenster.language.protect import PLACEHOLDERS, Marked, Placeholder
+from fenster.language.protected_text import PLACEHOLDERS, Marked, Placeholder
 
 Ids = npt.NDArray[np.unsignedinteger[Any]]
 Longs = npt.NDArray[np.int64]

@@ -16,7 +16,7 @@ from fenster.decode.search import Hypothesis
 from fenster.decode.strategies import SentenceResult
 from fenster.decode.strategies.base import without_symbols
 from fenster.language.capitals import begun_as, capitals
-from fenster.language.protect import Placeholder, visible
+from fenster.language.protected_text import Placeholder, visible
 from fenster.language.quotes import DocumentQuotes, with_quotes
 from fenster.model.model_folder import LoadedModel
 
@@ -77,13 +77,17 @@ class Assembler:
             if piece.is_capitals:
                 cleaned = [capitals(part) if isinstance(part, str) else part for part in cleaned]
             cleaned = piece.text.spaced(cleaned)
-            text = self._with_marks(piece, hypothesis, cleaned) if piece.enclosed else piece.text.restore(cleaned)
+            if piece.enclosed:
+                cleaned = self._with_marks(piece, hypothesis, cleaned)
+            text = piece.text.restore(piece.text.rejoined(cleaned))
             text = piece.with_figures(text.strip(" "))
             pieces.append(text if pieces else begun_as(text, piece.text.source))
         return plan.joined(pieces)
 
-    def _with_marks(self, piece: Piece, hypothesis: Hypothesis, parts: Sequence[str | Placeholder]) -> str:
-        """A translation with inline markup around the words that it belongs to, and its placeholders written out."""
+    def _with_marks(
+        self, piece: Piece, hypothesis: Hypothesis, parts: Sequence[str | Placeholder]
+    ) -> list[str | Placeholder]:
+        """A translation with inline markup around the words that it belongs to."""
         target = without_symbols(hypothesis)
         text = visible(parts)
         stand_in = next(character for character in map(chr, range(0xE000, 0xF8FF)) if character not in text)
@@ -91,8 +95,12 @@ class Assembler:
         source, words = self._words(piece.source, stand_in), self._words(target, stand_in, shown)
         attention = cross_attention(self._loaded, piece.source, target)
         marked = insert_marks(shown, piece.enclosed, source, words, attention)
-        values = iter([piece.text.values[part] for part in parts if isinstance(part, Placeholder)])
-        return "".join(next(values) if character == stand_in else character for character in marked)
+        placeholders = [part for part in parts if isinstance(part, Placeholder)]
+        texts = marked.split(stand_in)
+        made: list[str | Placeholder] = [texts[0]]
+        for placeholder, text in zip(placeholders, texts[1:], strict=True):
+            made += [placeholder, text]
+        return made
 
     def _words(self, ids: Ids, stand_in: str, text: str | None = None) -> Words:
         """The words of some ids; each placeholder is one character."""

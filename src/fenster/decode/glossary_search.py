@@ -13,7 +13,7 @@ from fenster.decode.piece import Piece
 from fenster.decode.plan import Planner
 from fenster.decode.search import Hypothesis, Searcher, SearchRequest
 from fenster.decode.strategies.base import without_symbols
-from fenster.language.protect import visible
+from fenster.language.protected_text import visible
 
 _MOST_TERMS = 6  # of one search: each makes the beam wider
 

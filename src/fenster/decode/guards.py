@@ -17,7 +17,7 @@ from fenster.decode.search import Hypothesis
 from fenster.decode.strategies.base import without_symbols
 from fenster.language import REGISTERS, Register
 from fenster.language.numbers import NumberConverter
-from fenster.language.protect import visible
+from fenster.language.protected_text import visible
 from fenster.language.register import RegisterCounter
 
 _NUMBER = re.compile(r"\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)|\d+(?:[.,\u00a0\u202f]\d+)*")

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fenster.document import Mark
-from fenster.language.protect import ProtectedText
+from fenster.language.protected_text import ProtectedText
 
 Floats = npt.NDArray[np.float64]
 _THRESHOLD = 0.5  # of a word's attention inside the marks; chosen on development sets (experiments/markup.py)
@@ -31,20 +31,24 @@ class Enclosed:
         return replace(self, start=self.start + by, end=self.end + by)
 
 
-_TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)(?:\s[^<>]*)?>")
+_TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)(?:\s[^<>]*)?>|\{\\([ibus])([01])\}")
+_WHOLE = re.compile(r"<(?:sub|sup|kbd|code|samp|var)\b")  # tags that are protected with what they hold
+_SIGN = re.compile(r"\[?\d{1,3}\]?|[*†‡]+")
 
 
 def tag_marks(text: str) -> list[Mark]:
-    """The tags of a text that open and close around words, in pairs; other tags are protected like any span."""
+    """The tags of a text that open and close around words, in pairs, and those of subtitles ({\\i1} … {\\i0}); other
+    tags are protected like any span."""
     marks: list[Mark] = []
     open_tags: list[tuple[str, Mark]] = []
     for pair, tag in enumerate(_TAG.finditer(text)):
+        name = tag[2] or tag[3]
         if tag.group().endswith("/>"):
             continue
-        if not tag[1]:
-            open_tags.append((tag[2], Mark(*tag.span(), pair, True)))
-        elif any(name == tag[2] for name, _ in open_tags):
-            while open_tags[-1][0] != tag[2]:
+        if not tag[1] and tag[4] != "0":
+            open_tags.append((name, Mark(*tag.span(), pair, True)))
+        elif any(opened == name for opened, _ in open_tags):
+            while open_tags[-1][0] != name:
                 open_tags.pop()  # never closed: not a pair
             _, opening = open_tags.pop()
             marks += [opening, Mark(*tag.span(), opening.pair)]
@@ -52,12 +56,19 @@ def tag_marks(text: str) -> list[Mark]:
 
 
 def without_pairs(text: str, marks: Sequence[Mark]) -> tuple[str, list[Enclosed], list[tuple[int, int]]]:
-    """(text without paired marks, those marks with outer pairs first, places of the other marks). A pair with nothing
-    inside is two single marks."""
+    """(text without paired marks, those marks with outer pairs first, places of the other marks). A pair without
+    a word inside (a link on a symbol), the sign of a note, and what is raised or code are one mark with what they
+    hold."""
     closing = {mark.pair: mark for mark in marks if mark.pair is not None and not mark.opens}
     opening = {mark.pair: mark for mark in marks if mark.pair is not None and mark.opens}
-    empty = {pair for pair, mark in opening.items() if pair in closing and closing[pair].start == mark.end}
-    removed = [mark for mark in marks if mark.pair is not None and mark.pair not in empty]
+    wordless = [
+        Mark(mark.start, closing[pair].end)
+        for pair, mark in opening.items()
+        if pair in closing and _is_one(text, mark, closing[pair], marks)
+    ]
+    wordless = [one for one in wordless if not any(_is_inside(one, other) for other in wordless)]
+    marks = [mark for mark in marks if not any(_is_inside(mark, other) for other in wordless)]
+    removed = [mark for mark in marks if mark.pair is not None]
     bare, at = "", 0
     for mark in removed:
         bare += text[at : mark.start]
@@ -78,10 +89,27 @@ def without_pairs(text: str, marks: Sequence[Mark]) -> tuple[str, list[Enclosed]
                 text[last.start : last.end] if last else "",
             )
         )
-    singles = [(moved(mark.start), moved(mark.end)) for mark in marks if mark not in removed]
+    apart = sorted([*wordless, *(mark for mark in marks if mark.pair is None)])
+    singles = [(moved(mark.start), moved(mark.end)) for mark in apart]
     # Of pairs around the same words the first to open is the outer one; of those that only close, the last to close.
     ordered = [one for one in enclosed if one.opening] + [one for one in reversed(enclosed) if not one.opening]
     return bare, sorted(ordered, key=lambda one: (one.start, -one.end)), singles
+
+
+def _is_one(text: str, first: Mark, last: Mark, marks: Sequence[Mark]) -> bool:
+    """True if a pair and what it holds stay together."""
+    inside = [mark for mark in marks if first.end <= mark.start and mark.end <= last.start]
+    held = "".join(
+        text[at] for at in range(first.end, last.start) if not any(mark.start <= at < mark.end for mark in inside)
+    )
+    is_sign = _SIGN.fullmatch(held) is not None and text[first.start - 1 : first.start].isalpha()
+    return (
+        not any(character.isalnum() for character in held) or is_sign or _WHOLE.match(text, first.start) is not None
+    )
+
+
+def _is_inside(mark: Mark, other: Mark) -> bool:
+    return mark != other and other.start <= mark.start and mark.end <= other.end
 
 
 def within(enclosed: Sequence[Enclosed], begin: int, text: ProtectedText) -> list[Enclosed]:

@@ -12,7 +12,7 @@ from fenster.decode.markup import Enclosed
 from fenster.language import Register
 from fenster.language.capitals import is_capitals
 from fenster.language.names import is_copied
-from fenster.language.protect import ProtectedText
+from fenster.language.protected_text import ProtectedText
 
 
 @dataclass(frozen=True)

@@ -27,21 +27,13 @@ from fenster.io.files import TextFiles
 from fenster.language import Register, languages, load_language
 from fenster.language.abbreviations import Abbreviations
 from fenster.language.capitals import is_capitals, small
-from fenster.language.characters import usual_characters
+from fenster.language.characters import INVISIBLE, usual_characters
 from fenster.language.identify import LanguageCheck
 from fenster.language.lexicon import Lexicon
 from fenster.language.names import with_genitives
 from fenster.language.numbers import NumberConverter
-from fenster.language.protect import (
-    LONGEST_TEXT,
-    Marked,
-    ProtectedSpan,
-    ProtectedText,
-    Protector,
-    cuts_of_long,
-    protected,
-    visible,
-)
+from fenster.language.protect import LONGEST_TEXT, ProtectedSpan, Protector, cuts_of_long, protected
+from fenster.language.protected_text import Marked, ProtectedText, visible
 from fenster.language.register import RegisterCounter
 
 _LONGEST_WORD = 80  # characters
@@ -125,7 +117,7 @@ class Planner:
             piece = self._piece(ProtectedText((inner,), source=inner), register)
             return SegmentPlan(text, tuple(part for part in (prefix, piece, suffix) if part), warnings)
         wanted = self.protects or singles or enclosed
-        spans = self.protector.spans(text, singles, self._unknown_words(text)) if wanted else []
+        spans = self.protector.spans(text, singles, self._unknown_words(text, singles)) if wanted else []
         first, last = _around(spans, len(prefix), len(text) - len(suffix))
         inside = [one.shifted(-first) for one in spans if first <= one.span.start and one.span.end <= last]
         around = [one.shifted(-first) for one in enclosed]
@@ -141,9 +133,12 @@ class Planner:
             written = written[: one.span.start] + one.forms[0] + written[one.span.end :]
         return SegmentPlan(text, (written,))
 
-    def _unknown_words(self, text: str) -> list[tuple[int, int]]:
-        """Words with characters that the model would make nonsense of; and what is too long to be a word."""
-        known = self._usual_characters
+    def _unknown_words(self, text: str, singles: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Words with characters that the model would make nonsense of; and what is too long to be a word. Marks in
+        the text (footnotes, line breaks) are not part of the words beside them."""
+        for start, end in singles:
+            text = text[:start] + " " * (end - start) + text[end:]
+        known = self._usual_characters | {*map(chr, INVISIBLE)}
         if not self._tokenizer.placeholders:
             return []
         longest = len(text) if self._source is None else _LONGEST_WORD
@@ -237,7 +232,8 @@ class Planner:
     def encode(self, text: ProtectedText, register: Register | None = None, *, rewrites: bool = True) -> Ids:
         """The ids that the model reads. With `rewrites` what it easily misreads is written differently, which moves
         what follows, so that marks are not found again."""
-        parts = self._rewritten_parts(text.parts) if rewrites and self.protects else text.parts
+        read = tuple(part.translate(INVISIBLE) if isinstance(part, str) else part for part in text.read)
+        parts = self._rewritten_parts(read) if rewrites and self.protects else read
         if is_capitals(text.visible):
             parts = tuple(
                 small(part, self._source, number == 0) if isinstance(part, str) else part

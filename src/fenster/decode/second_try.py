@@ -18,7 +18,8 @@ from fenster.decode.strategies import Strategy
 from fenster.decode.strategies.base import without_symbols
 from fenster.language import REGISTERS, Register
 from fenster.language.names import respelled
-from fenster.language.protect import Marked, Placeholder, ProtectedText, protected, visible
+from fenster.language.protect import protected
+from fenster.language.protected_text import Marked, Placeholder, ProtectedText, visible
 
 # Log-probability per token that names may cost. In newstest2015, searches for a name that has its place cost next to
 # nothing; for one that has none, the model goes on and on until it is forced in, which costs more than 0.5.

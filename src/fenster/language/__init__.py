@@ -56,10 +56,18 @@ class NumberStyle(Config):
     """As a regular expression, what follows such a time; otherwise it may be a number: at ten to twenty degrees."""
     duration_words: tuple[str, ...] = ()
     """Words before figures such as 12:05 that are no time of day."""
+    time_words: tuple[str, ...] = ()
+    """Words before a time of day."""
+    score_words: tuple[str, ...] = ()
+    """Words of a sentence in which 21:19 is a score or a ratio, unless one of the time words stands before it."""
+    books: tuple[str, ...] = ()
+    """Words before chapter and verse: Romans 8:28."""
     hour_word: str = ""
     """What follows an hour in figures: 8 Uhr, but not halb acht Uhr."""
     labels: tuple[str, ...] = ()
     """Words before a number that is a name and no quantity: version 1.5, section 2.3."""
+    predicates: tuple[str, ...] = ()
+    """Verbs after a name with a number: Python 3.12 was released."""
     quantity_names: tuple[str, ...] = ()
     """Words with capitals before a number that is a quantity after all: BMI 27.3."""
     months: tuple[str, ...] = ()

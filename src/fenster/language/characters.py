@@ -13,6 +13,12 @@ _USUAL = frozenset("‘’‚‛“”„‟«»‹›‐‑–—―…•§°�
 _KINDS = ("Cf", "Mn", "Zs")  # invisible ones; accents; spaces
 
 
+INVISIBLE = str.maketrans(
+    dict.fromkeys("\u00ad\u200b\u2060\ufeff") | {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl"}
+)
+"""Hyphens and spaces that only typesetting needs, and ligatures: what a model should read instead."""
+
+
 def usual_characters(vocabulary: Iterable[str], language: Language | None) -> frozenset[str]:
     """Those of a vocabulary's characters that may be translated: ASCII, the usual punctuation, and letters that the
     source language often borrows; all of them if that is not known."""

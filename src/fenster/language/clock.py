@@ -77,13 +77,18 @@ class Clock:
         return self._clock(match.group(), match.group())
 
     def is_duration(self, match: re.Match[str]) -> bool:
-        """True for what a clock does not show: 44:05, 3:59.4, and all that is said to have been done in some time."""
+        """True for what a clock does not show: 44:05, 3:59.4, what is said to have been done in some time, scores and
+        ratios, verses."""
         text = match.group()
         if ":" not in text or text[-1].lower() == "m" or text.endswith("."):  # am, p.m.
             return False
         before = re.search(r"\b(\w+) $", match.string[: match.start()])
         word = "" if before is None else before[1].lower()
-        return int(text.split(":")[0]) > 24 or "." in text or word in self._source.duration_words
+        style = self._source
+        if int(text.split(":")[0]) > 24 or "." in text or word in (*style.duration_words, *style.books):
+            return True
+        said = re.findall(r"[\w-]+", re.split(r"[.!?;] ", match.string[: match.start()])[-1].lower())
+        return word not in style.time_words and not {*said}.isdisjoint(style.score_words)
 
     def _clock(self, plain: str, whole: str) -> list[str]:
         """The forms of a time; `whole` says am or pm, which `plain` may leave out."""

@@ -21,6 +21,7 @@ _SIGNS = "€$£¥"
 _DOLLARS = "US|AU|CA|HK|NZ|NT|MX|A|C|S|R"  # before $
 _CODES = "EUR|USD|GBP|CHF|JPY|CAD|AUD|SEK|NOK|DKK|PLN|CZK|CNY|INR"
 _GROUPED_FROM = 10_000  # years have no point
+_LISTED = re.compile(r"(?:\d+(?:\.\d+)+(?:, (?:and |or )?| (?:and|or|to|through) (?:§ ?)?| ?[-–] ?))+$")
 _DIGIT = re.compile(r"\d")
 # Not inside a longer number or word; behind the dash of a range the second number counts, and its dash is no sign.
 _BEFORE = r"(?:(?<![\w.,:/'’%‰-])(?<![.,:/]\d)|(?<=[\d%‰mMkKBT][-–]))"
@@ -145,7 +146,7 @@ class NumberConverter:
         month, day = (first, second) if self.source.date == "month-first" else (second, first)
         if int(month) > 12:  # the other order, then
             month, day = day, month
-        if int(day) <= 12 or int(month) > 12:  # may be read either way, or is no date
+        if (int(day) <= 12 and int(day) != int(month)) or int(month) > 12:  # may be read either way, or is no date
             return [date]
         parts = (day, month, year) if self.target.date == "day-first" else (month, day, year)
         separator = self.target.date_separator
@@ -264,7 +265,10 @@ class NumberConverter:
             return False
         if not before.strip():
             short = re.fullmatch(r"\d{1,2}\.\d{1,2}", match.group()) is not None
-            return short and re.match(r"[.)]? [A-Z]", after) is not None
+            return short and re.match(r"[.)]? [A-Z]|[.)]$", after) is not None
+        before = _LISTED.sub("", before)  # sections 1.2 and 1.3
+        if before.rstrip(" ").endswith("§"):
+            return True
         last = re.search(r"(?P<word>[\w+#-]+)\.?[ (]$", before)
         if last is None:
             return False
@@ -280,7 +284,7 @@ class NumberConverter:
             # Every sentence begins with a capital. "Python 3.12 is new" continues with a small word, "Add 1.5 cups"
             # with what is counted.
             following = re.match(r"\s*([A-Za-z]+)", after)
-            counted = following is not None and following[1].lower() not in self._ordinary
+            counted = following is not None and following[1].lower() not in (*self._ordinary, *self.source.predicates)
             if counted or word.lower() in self._ordinary:
                 return False
         return any(character.isupper() for character in word)

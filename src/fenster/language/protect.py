@@ -8,34 +8,18 @@ translated differently from an address: `at 9:30` is `um 9:30 Uhr`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 from typing import Literal, NamedTuple
 
 from fenster.language import Language
 from fenster.language.numbers import NumberConverter
-from fenster.language.spans import Span, SpanFinder, any_of, without_overlaps
+from fenster.language.protected_text import PLACEHOLDERS, Marked, Placeholder, PlaceholderKind, ProtectedText
+from fenster.language.spans import MARKS, Span, SpanFinder, without_overlaps
 
-PlaceholderKind = Literal["x", "n", "t"]
-PLACEHOLDERS: dict[PlaceholderKind, int] = {"x": 16, "n": 16, "t": 8}
-"""How many there are: x for text, n for numbers, t for times."""
 Numbers = Literal["convert", "keep", "model"]
 LONGEST_TEXT = 1000  # characters that one search translates; the longest sentences of novels have about 800
 _NAME = re.compile(r"(?<![\w-])[A-Z][\w-]*\w(?![\w-])")
-
-
-class Placeholder(NamedTuple):
-    kind: PlaceholderKind
-    number: int
-
-    @property
-    def symbol(self) -> str:
-        return f"<{self.kind}{self.number}>"
-
-
-Marked = tuple[str | Placeholder, ...]
-"""Text and placeholders in turn."""
 
 
 class ProtectedSpan(NamedTuple):
@@ -47,96 +31,6 @@ class ProtectedSpan(NamedTuple):
 
     def shifted(self, by: int) -> ProtectedSpan:
         return self._replace(span=Span(self.span.start + by, self.span.end + by, self.span.kind))
-
-
-def visible(parts: Iterable[str | Placeholder]) -> str:
-    """Text in which a space stands for each placeholder."""
-    return "".join(part if isinstance(part, str) else " " for part in parts)
-
-
-@dataclass(frozen=True)
-class ProtectedText:
-    """A sentence whose spans are placeholders, and what each of them stands for in the translation."""
-
-    parts: Marked
-    values: dict[Placeholder, str] = field(default_factory=dict)
-    source: str = ""
-    """The sentence itself."""
-    lengths: dict[Placeholder, int] = field(default_factory=dict)
-    """Characters of the sentence that each placeholder stands for."""
-
-    def restore(self, parts: Iterable[str | Placeholder]) -> str:
-        """A translation in parts with every placeholder written out."""
-        return "".join(part if isinstance(part, str) else self.values.get(part, "") for part in parts)
-
-    def spaced(self, parts: Sequence[str | Placeholder]) -> list[str | Placeholder]:
-        """A translation in parts, with a space between a placeholder and a word where the model forgot it: where the
-        source has one, too. The stop of an abbreviation (44 v. Chr.) also ends the sentence."""
-        made: list[str | Placeholder] = []
-        for number, part in enumerate(parts):
-            before = parts[number - 1] if number else ""
-            if isinstance(before, Placeholder) and isinstance(part, str) and part[:1].isalnum():
-                made.append(" " * self._has_space(before, 1))
-            elif isinstance(part, Placeholder) and isinstance(before, str) and before[-1:].isalnum():
-                made.append(" " * self._has_space(part, -1))
-            if isinstance(before, Placeholder) and before.kind == "n" and isinstance(part, str):
-                part = part[1:] if part.startswith(".") and self.values.get(before, "").endswith(".") else part
-            made.append(part)
-        return [part for part in made if part]
-
-    def _has_space(self, placeholder: Placeholder, side: int) -> bool:
-        """True if the source has a space, or nothing, on one side of a placeholder."""
-        if placeholder not in self.parts:
-            return False
-        number = self.parts.index(placeholder) + side
-        beside = self.parts[number] if 0 <= number < len(self.parts) else " "
-        return isinstance(beside, str) and (beside[0] if side > 0 else beside[-1]) == " "
-
-    def with_words(self, words: Mapping[str, str]) -> ProtectedText:
-        """With further words as placeholders wherever they stand, and what they stand for, as far as there are enough
-        placeholders."""
-        wanted = re.compile(rf"(?<!\w)({any_of(words)})(?!\w)")
-        numbers = iter(sorted({*range(PLACEHOLDERS["x"])} - {one.number for one in self.values if one.kind == "x"}))
-        parts: list[str | Placeholder] = []
-        values, lengths = dict(self.values), dict(self.lengths)
-        for part in self.parts:
-            for text in wanted.split(part) if isinstance(part, str) else [part]:
-                number = next(numbers, None) if isinstance(text, str) and text in words else None
-                if number is None:
-                    parts.append(text)
-                    continue
-                placeholder = Placeholder("x", number)
-                values[placeholder], lengths[placeholder] = words[str(text)], len(text)
-                parts.append(placeholder)
-        return ProtectedText(tuple(part for part in parts if part), values, self.source, lengths)
-
-    def stripped(self) -> tuple[str, ProtectedText, str]:
-        """The spaces before it, the text, the spaces after it."""
-        parts = list(self.parts)
-        before = after = ""
-        if parts and isinstance(parts[0], str):
-            before = " " * (len(parts[0]) - len(parts[0].lstrip(" ")))
-            parts[0] = parts[0].lstrip(" ")
-        if parts and isinstance(parts[-1], str):
-            after = " " * (len(parts[-1]) - len(parts[-1].rstrip(" ")))
-            parts[-1] = parts[-1].rstrip(" ")
-        bare = ProtectedText(tuple(part for part in parts if part), self.values, self.source.strip(" "), self.lengths)
-        return before, bare, after
-
-    def visible_offset(self, offset: int) -> int:
-        """Where a character of the sentence is in what the model sees, each placeholder being one character."""
-        seen = here = 0
-        for part in self.parts:
-            length, shown = (len(part),) * 2 if isinstance(part, str) else (self.lengths[part], 1)
-            if offset < here + length:
-                return seen + min(offset - here, shown)
-            here, seen = here + length, seen + shown
-        return seen
-
-    @property
-    def visible(self) -> str:
-        """What the model sees of the text."""
-        return visible(self.parts)
 
 
 class Protector:
@@ -241,7 +135,8 @@ def protected(text: str, spans: Sequence[ProtectedSpan]) -> list[ProtectedText]:
     def finish(end: int) -> None:
         nonlocal begin, placed, values, lengths
         shifted = [(Span(s.start - begin, s.end - begin, s.kind), p) for s, p in placed]
-        pieces.append(ProtectedText(marked(text[begin:end], shifted), values, text[begin:end], lengths))
+        marks = frozenset(p for s, p in placed if s.kind in MARKS)
+        pieces.append(ProtectedText(marked(text[begin:end], shifted), values, text[begin:end], lengths, marks))
         begin, placed, values, lengths = end, [], {}, {}
         used.update(dict.fromkeys(PLACEHOLDERS, 0))
 

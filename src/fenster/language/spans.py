@@ -29,6 +29,13 @@ def _any(*patterns: str) -> str:
 
 
 KINDS: dict[str, str] = {
+    "math": _any(
+        r"\$\$[^$\n]+\$\$",
+        r"\\\([^\n]+?\\\)",
+        r"\\\[[^\n]+?\\\]",
+        r"(?<![\w$\\])\$(?=[^\s$])(?=[^$\n]*(?:\\[A-Za-z]|[=^_<>]))[^$\n]*[^\s$]\$(?![\w$])",
+        r"(?<![\w$\\])\$[A-Za-z]\$(?![\w$])",
+    ),
     "code": _any(r"``[^`\n](?:[^\n]*?[^`\n])?``", r"`[^`\n]+`"),
     "comment": r"<!--.*?-->",
     "tag": r"</?[A-Za-z][\w:.-]*(?:\s+[^<>]*)?/?>",
@@ -37,14 +44,18 @@ KINDS: dict[str, str] = {
         r"\bwww\." + _PART_OF_URL + _END,
     ),
     "email": r"(?:\w+['’](?=[\w.+%-]+@))?[\w.+%-]*\w@[\w-]+(?:\.[\w-]+)+",
+    "override": r"\{\\[^{}]*\}",  # of subtitles: {\i1}
+    "escape": r"\\[*_#~|\[\]()<>!.+-]|\\n(?=[A-Z])",
+    "shortcode": r"(?<![\w:]):[a-z][a-z0-9_+-]*:(?![\w:])",
     "template": _any(
-        r"\{\\[^{}]*\}",  # of subtitles: {\i1}
+        r"\$t\([^()\n]*\)",  # of i18next
         r"\$\{[^{}\s]*\}",
         r"\{\{[^{}]*\}\}",
         r"\{%[^{}]*%\}",
         r"\{[\w.:!,#+-]*\}",
         r"%\([\w.]+\)[#0 +-]*\d*(?:\.\d+)?[a-zA-Z]",
-        r"(?<![\w%])%(?:\d+\$)?[#0+-]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[sdiufgeExXcpoqvn@](?![A-Za-z])",
+        r"(?<![\w%])%(?:\d+\$)?[#0+-]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[sdiufgeExXcpoqvn@](?![A-Za-z])(?:%%)?",
+        r"%%",
         r"%[A-Z_]{2,}%",
         r"\$[A-Z_][A-Z0-9_]+",
         r"&\#?\w+;",
@@ -85,7 +96,7 @@ KINDS: dict[str, str] = {
     r"|(?:(?<=:\d\d )|(?<=[apAP][mM] )|(?<=\.[mM]\. ))[ECMP]T(?!\w)",
     "card": r"(?<![\w-])\d{4}(?: \d{4}){2,}(?!\w)",
     "length": _any(r"(?<![\w'’′])\d{1,2}['’′] ?\d{1,2}(?:\"|″|''|(?!\w))", r"(?<![\w/])\d+(?:/\d+)?\"(?=-\d)"),
-    "paragraph": _any(r"§§ ?\d+\w?", r"(?<!\w)\([a-z0-9]{1,2}\)(?:\([a-z0-9]{1,4}\))+"),
+    "paragraph": _any(r"§§ ?\d+(?:\.\d+)*\w?", r"(?<!\w)\([a-z0-9]{1,2}\)(?:\([a-z0-9]{1,4}\))+"),
     "ion": r"(?<![\w-])(?:[A-Z][a-z]?\d*)+(?:\^\d*[+−-]|\d[+−]|\+)(?=[\s.,;)]|$)",
     "variable": _any(
         r"(?<![\w'’.])[A-Za-z](?= (?:[<>≤≥≠=]=?|&&|\|\|) (?:[A-Za-z]|[\d.]+)(?!\w))",
@@ -99,9 +110,11 @@ KINDS: dict[str, str] = {
     ),
 }
 """Regular expressions by kind."""
+MARKS = frozenset({"mark", "comment", "tag", "override", "escape"})
+"""Kinds that are no words, and what a file format marks."""
 
 # Every kind needs one of these.
-_POSSIBLE = re.compile(r"[\d@/\\`<>=≤≥≠{$%#&_+-]|\(\)|\)\(|\|\||::|www\.|[a-z][A-Z]|\.\w")
+_POSSIBLE = re.compile(r"[\d@/\\`<>=≤≥≠{$%#&_+-]|:[a-z]|\(\)|\)\(|\|\||::|www\.|[a-z][A-Z]|\.\w")
 _NAMED = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in KINDS.items()))
 
 

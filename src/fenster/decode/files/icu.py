@@ -10,6 +10,10 @@ _BRANCH = re.compile(r"\s*(?:=\d+|[\w-]+)\s*\{")
 _END = re.compile(r"\s*\}")
 
 
+def has_choice(message: str) -> bool:
+    return _CHOICE.search(message) is not None
+
+
 def icu_parts(message: str) -> list[tuple[str, bool]]:
     """(characters, True if they are text) in order. A message that cannot be followed is text."""
     parts: list[tuple[str, bool]] = []

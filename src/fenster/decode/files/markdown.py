@@ -22,6 +22,7 @@ from fenster.io.files import FileSource
 _FRONT_MATTER = re.compile(r"(?:---[ \t]*\n.*?\n(?:---|\.\.\.)|\+\+\+[ \t]*\n.*?\n\+\+\+)[ \t]*(?:\n|$)", re.DOTALL)
 _NOTE = re.compile(r"^( {0,3})(\[\^[^\]\s]+\]:)(?=[ \t])", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t]*:::.*$", re.MULTILINE)
+_ADMONITION = re.compile(r"^([ \t]*)((?:!!!|\?\?\?)\+?[ \t].*)$", re.MULTILINE)  # of MkDocs
 _DEFINITION = re.compile(r"(\S\n(?:[ \t]*\n)? {0,3}):(?=[ \t]+\S)")
 _BEGINS = re.compile(r"[-+*](?:\s|$)|#{1,6}(?:\s|$)|>|(?:[-=*_][ \t]*){3,}$|`{3,}[^`]*$|~{3}|:(?:\s|::)")
 _BLOCK = re.compile(
@@ -140,7 +141,8 @@ class _Lines:
 
 def _as_commonmark(text: str) -> str:
     """What the parser reads, of the same length: blocks of other dialects end the paragraph before them. Notes are
-    items of a list, as are definitions, and the lines around an admonition (:::note) are blank."""
+    items of a list, as are definitions and admonitions (!!! note), and lines around others (:::note) are blank."""
+    text = _ADMONITION.sub(lambda match: match[1] + "-".ljust(len(match[2])), text)
     text = _NOTE.sub(lambda match: match[1] + _item(len(match[2])), text)
     return _DEFINITION.sub(r"\1-", _FENCE.sub(lambda match: " " * len(match.group()), text))
 

@@ -7,7 +7,7 @@ deleted text stay as they are.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lxml import etree
 
@@ -47,11 +47,11 @@ class Paragraph:
     pieces: Pieces
 
     @classmethod
-    def read(cls, element: etree._Element, line: int, language: str) -> Paragraph | None:
+    def read(cls, element: etree._Element, line: int, language: str, words: Vocabulary) -> Paragraph | None:
         """None if there is nothing to translate."""
         pieces: list[list[Part]] = [[]]
         depth = 0
-        for part in read_mixed(element, _WORDS, Pairs()):
+        for part in read_mixed(element, words, Pairs()):
             depth += (part.kind == "open") - (part.kind == "close")
             if depth == 0 and part.kind == "single" and part.value.tag in _BREAKS:
                 pieces += [[part], []]
@@ -88,11 +88,20 @@ class OpenDocumentFormat(DocumentFormat):
     def parse(self, source: FileSource, options: FileOptions) -> OpenDocument:
         package = Package.read(source, "OpenDocument")
         roots = {name: package.xml(name) for name in _PARTS if name in package.parts or name == _PARTS[0]}
-        paragraphs = {name: _paragraphs(root, options.language) for name, root in roots.items()}
+        words = replace(_WORDS, kept=frozenset(name for root in roots.values() for name in _raised(root)))
+        paragraphs = {name: _paragraphs(root, options.language, words) for name, root in roots.items()}
         return OpenDocument(package, roots, paragraphs, options.target)
 
 
-def _paragraphs(root: etree._Element, language: str) -> list[Paragraph]:
+def _raised(root: etree._Element) -> Iterator[tuple[str, str]]:
+    """The styles of the 2 of m² and H₂O, which stay with what they belong to."""
+    for style in root.iter(_STYLE + "style"):
+        for properties in style.iter(_STYLE + "text-properties"):
+            if properties.get(_STYLE + "text-position", "0%").split()[0] != "0%":
+                yield _STYLE_NAME, style.get(_STYLE + "name") or ""
+
+
+def _paragraphs(root: etree._Element, language: str, words: Vocabulary) -> list[Paragraph]:
     """Those with words, in order; the line of a segment is the number of its paragraph."""
     made = []
     parents = {one.get(_STYLE + "name"): one.get(_STYLE + "parent-style-name") for one in root.iter(_STYLE + "style")}
@@ -101,5 +110,5 @@ def _paragraphs(root: etree._Element, language: str) -> list[Paragraph]:
         names = f"{style} {parents.get(style)}"  # an automatic style is called P2
         code = "Preformatted" in names or "Source" in names
         if not code and next(element.iterancestors(*_UNTRANSLATED), None) is None:
-            made.append(Paragraph.read(element, number, language))
+            made.append(Paragraph.read(element, number, language, words))
     return [one for one in made if one is not None]

@@ -38,7 +38,7 @@ class Paragraph:
         """None if there is nothing to translate."""
         parts: list[list[Part]] = [[]]
         for child in element:
-            if child.tag == _A + "r":
+            if child.tag == _A + "r" and not _is_raised(child):
                 words = child.findtext(_A + "t") or ""
                 parts[-1].append(Part("words", words, value=Format.of(child.find(_A + "rPr"), _UNSEEN)))
             elif child.tag not in _KEPT:
@@ -83,6 +83,12 @@ class Paragraph:
                 etree.SubElement(run, _A + "t").text = part.words
         if end is not None:
             self.element.append(end)
+
+
+def _is_raised(run: etree._Element) -> bool:
+    """True for the 2 of m² and H₂O, which stay with what they belong to."""
+    properties = run.find(_A + "rPr")
+    return properties is not None and properties.get("baseline", "0") not in ("0", "0%")
 
 
 class PresentationFormat(DocumentFormat):

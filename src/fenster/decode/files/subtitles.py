@@ -5,6 +5,7 @@ they are, byte for byte.
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +30,9 @@ _DIALOGUE = re.compile(rf"Dialogue:[^,]*,\s*{_CLOCK}\s*,\s*{_CLOCK}\s*(?:,[^,]*)
 _DRAWING = re.compile(r"\{[^{}]*\\p[1-9]")
 _MARKUP = r"(?:<[^<>]*>|\{\\[^{}]*\})"
 _AROUND = re.compile(rf"((?:{_MARKUP}|[♪#]|\s)*)(.*?)((?:{_MARKUP}|[♪#]|\s)*)$", re.DOTALL)
-_DASH = re.compile(rf"((?:{_MARKUP})*[-–—‐]\s*)(?=\S)")
+_DASH = re.compile(rf"((?:{_MARKUP})*[-–—‐]\s*(?:{_MARKUP})*)(?=\S)")
+_AGAIN = re.compile(r"</(\w+)>\s+<\1>|\{\\([ibus])0\}\s+\{\\(?:\2)1\}")
+_ENTITY = re.compile(r"&(?!(?:amp|lt|gt|lrm|rlm|#0*38|#0*60|#0*62);)#?\w+;")
 _ENDS_IN_DASH = re.compile(r"[-–—‐]\s*$")
 _STANDS_ALONE = re.compile(r"[\[(][^\])]*[\])]$|[^a-z]*[A-Z][^a-z]*$")  # a sound, a title
 _LABEL = re.compile(r"[A-Z][A-Z .'-]+:")
@@ -210,19 +213,40 @@ def _turns(number: int, cue: Cue, lines: list[str], styled: bool) -> list[Turn]:
         rows = re.split(r"\\[Nn]", words)
     else:
         rows = [line.rstrip("\r\n") for line in lines[cue.line : cue.line + cue.count]]
-    if len(rows) > 1 and all(_DASH.match(row) for row in rows):
-        return [_turn(number, row) for row in rows]
-    return [_turn(number, " ".join(row.strip() for row in rows))]
+        rows = [_ENTITY.sub(lambda entity: html.unescape(entity.group()), row) for row in rows]
+    turns: list[list[str]] = [[]]
+    for row in rows:
+        if turns[-1] and _DASH.match(row):
+            turns.append([])
+        turns[-1].append(row.strip())
+    return [_turn(number, " ".join(turn)) for turn in turns]
 
 
 def _turn(cue: int, text: str) -> Turn:
+    text = _AGAIN.sub(" ", text)  # every line of a cue may have its own tags
     around = _AROUND.match(text)
     assert around is not None  # every part may be empty
     before, inner, after = around.groups()
     dash = _DASH.match(inner)
     if dash is not None:
         before, inner = before + dash.group(), inner[dash.end() :]
-    return Turn(cue, before, normalise(inner), after)
+    return Turn(cue, *_balanced(before, inner, after))
+
+
+def _balanced(before: str, inner: str, after: str) -> tuple[str, str, str]:
+    """What is around some words without the tags that belong to only some of them: <i>No</i>, not here."""
+    while (tag := re.search(r"(?:<(\w+)[^<>]*>|\{\\([ibus])1\})(\s*)$", before)) and _left_open(inner, tag) < 0:
+        before, inner = before[: tag.start()], tag.group() + inner
+    while (tag := re.match(r"\s*(?:</(\w+)>|\{\\([ibus])0\})", after)) and _left_open(inner, tag) > 0:
+        inner, after = inner + tag.group(), after[tag.end() :]
+    return before, normalise(inner), after
+
+
+def _left_open(text: str, tag: re.Match[str]) -> int:
+    """Tags of a kind that a text opens, less those that it closes."""
+    if tag[1]:
+        return len(re.findall(rf"<{tag[1]}\b", text)) - text.count(f"</{tag[1]}>")
+    return text.count(f"{{\\{tag[2]}1}}") - text.count(f"{{\\{tag[2]}0}}")
 
 
 def _passages(turns: Sequence[Turn], cues: Sequence[Cue], language: str) -> list[Passage]:

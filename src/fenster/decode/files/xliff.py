@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from lxml import etree
 
 from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
+from fenster.decode.files.icu import has_choice
 from fenster.decode.files.inline import Part, Unit
 from fenster.decode.files.mixed import Range, Vocabulary, read_mixed, write_mixed
 from fenster.decode.files.runs import Pairs
 from fenster.decode.result import Translated
-from fenster.errors import InputError
+from fenster.errors import InputError, counted
 from fenster.io.files import FileSource
 from fenster.io.xml import parse_xml, serialised
 
@@ -56,6 +57,8 @@ class XliffDocument(ParsedFile):
     units: tuple[TranslationUnit, ...]
     target: str
     data: bytes
+    choices: int
+    """Units left as they are, because they choose between texts (plurals)."""
 
     @property
     def documents(self) -> Sequence[Sequence[FileSegment]]:  # type: ignore[override]
@@ -102,7 +105,12 @@ class XliffDocument(ParsedFile):
 
     def remarks(self) -> list[str]:
         how = "in need of a review" if self.version == _V1 else "translated, and not yet reviewed"
-        return [f"{len(self.units)} units are marked as {how}"] if self.units else []
+        said = [f"{len(self.units)} units are marked as {how}"] if self.units else []
+        if self.choices:
+            said.append(
+                f"{counted(self.choices, 'unit')} left unchanged, with plurals or choices: {{count, plural, …}}"
+            )
+        return said
 
 
 def _copy(value: etree._Element | None) -> etree._Element | None:
@@ -121,16 +129,20 @@ class XliffFormat(DocumentFormat):
             raise InputError(f"its root is {root.tag}", path=source.path, expected="XLIFF 1.2 or 2.0")
         holder = version + ("trans-unit" if version == _V1 else "segment")
         units = []
+        choices = 0
         for element in root.iter(holder):
             text = element.find(version + "source")
             if text is None or _is_finished(element, version):
                 continue
             parts = tuple(read_mixed(text, _WORDS[version], Pairs()))
+            if has_choice("".join(part.words for part in parts)):
+                choices += 1
+                continue
             line: int = element.sourceline  # type: ignore[assignment]  # the stubs do not know its type
             unit = Unit.of(parts, line, options.language)
             if unit is not None:
                 units.append(TranslationUnit(text, parts, unit))
-        return XliffDocument(root, version, tuple(units), options.target, source.data)
+        return XliffDocument(root, version, tuple(units), options.target, source.data, choices)
 
 
 def _is_finished(element: etree._Element, version: str) -> bool:
