@@ -19,6 +19,7 @@ from fenster.document import Mark
 _SOFT = re.compile(r"[ \t]*\n[ \t]*")
 _HARD = re.compile(r"(?: {2,}|\\)\n[ \t]*")
 _ENTITY = re.compile(r"&#?\w+;")
+_PUNCTUATION = frozenset("'\"‘’‚“”„«»‹›–—…")  # what is read as it is shown; other entities are marks
 _AUTOLINK = re.compile(r"<[^<>\s]*>")
 _BEFORE = re.compile(  # a task's box, an alert's kind
     r"\[[ xX]\][ \t]+(?=\S)|\[![A-Za-z]+\][-+]?(?:[ \t]*\n[ \t]*|[ \t]+|$)"
@@ -131,7 +132,8 @@ class _Walk:
                 self._add(self.content[self.at : self.at + 2], mark=True)
                 rest = rest[1:]
             elif entity and rest.startswith(known) and known != entity.group():
-                self._add(entity.group(), mark=True)
+                shown = known if known.isalpha() or known in _PUNCTUATION else None
+                self._add(entity.group(), mark=shown is None, shown=shown)
                 rest = rest[len(known) :]
             elif here == rest[0]:
                 self._add(here)
