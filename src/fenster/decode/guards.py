@@ -27,6 +27,7 @@ _SHORT = 0.3
 _EXTRA = 8  # words: short sentences vary more
 _REPEATS = 4  # of one to four words in a row
 _REPETITION = re.compile(r"\b((?:[^\W\d]\w*\W+){1,4}?)\1{" + str(_REPEATS - 1) + r",}", re.IGNORECASE)
+_DOUBLED = re.compile(r"(?<![\w-])(?P<word>\w{4,}) (?P=word)(?![\w-])")
 _COPIED_WORDS = 4
 _LONG_FIGURE = 3  # digits
 UNSURE = -0.9  # log-probability per token; experiments/guards.py says how often
@@ -94,7 +95,7 @@ def problems(
     checks = {
         "numbers": missing_numbers(*numbers) or doubled_numbers(source, target),
         "characters": "\ufffd" in target or (letters is not None and strange_letters(source, target, letters)),
-        "repetition": repeats(target) and not repeats(source),
+        "repetition": (repeats(target) and not repeats(source)) or (doubles(target) and not doubles(source)),
         "length": there > _LONG * here + _EXTRA or there < _SHORT * here - 2,
         "copy": source == target and here >= _COPIED_WORDS and words,
     }
@@ -121,6 +122,11 @@ def strange_letters(source: str, target: str, usual: str) -> bool:
 def repeats(text: str) -> bool:
     """True if one to four words are repeated over and over."""
     return _REPETITION.search(text + " ") is not None
+
+
+def doubles(text: str) -> bool:
+    """True if a word of some length stands there twice in a row."""
+    return _DOUBLED.search(text) is not None
 
 
 def _numbers(text: str) -> Counter[str]:

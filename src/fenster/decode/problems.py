@@ -6,7 +6,7 @@ PROBLEMS = {
     "numbers": "figures of the source are missing, or repeated",
     "names": "a name of the source is missing",
     "characters": "characters that the model does not know came out as \ufffd or as letters of another language",
-    "repetition": "words are repeated over and over",
+    "repetition": "words are repeated",
     "length": "much longer or shorter than the source",
     "copy": "left as in the source",
     "duplicate": "the same as the translation of a different sentence before it",
