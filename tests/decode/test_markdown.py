@@ -219,6 +219,10 @@ def test_nesting_is_valid_whatever_the_attention(n_pairs: int, n_words: int, see
         ("!!! note\n    Be careful.\n\n    More.\n\nText.\n", "!!! note\n    BE CAREFUL.\n\n    MORE.\n\nTEXT.\n"),
         ('??? tip "Open me"\n    Text.\n', '??? tip "Open me"\n    TEXT.\n'),
         ("&ldquo;Don&#39;t&rdquo; &amp; caf&eacute;&nbsp;\n", "“DON'T” &amp; CAFÉ&nbsp;\n"),
+        (
+            "| a | b |\n|---|---|\n| yes \\| no, or | `x \\| y` it |\n",
+            "| A | B |\n|---|---|\n| YES \\| NO, OR | `x \\| y` IT |\n",
+        ),
         ("Term\n: Its meaning.\n", "TERM\n: ITS MEANING.\n"),
         ("Term\n\n:   Its meaning.\n\nTerm\n  : More.\n", "TERM\n\n:   ITS MEANING.\n\nTERM\n  : MORE.\n"),
         ("> [!NOTE]\n>\n> Text.\n", "> [!NOTE]\n>\n> TEXT.\n"),

@@ -103,16 +103,20 @@ class MarkdownFormat(DocumentFormat):
                 in_heading = token.type == "heading_open" and token.markup.startswith("#")
             if token.type != "inline" or token.map is None:
                 continue
-            lines = file.find(token.content, token.map[0])
+            content = token.content
+            lines = file.find(content, token.map[0])
+            if lines is None and in_table:
+                content = content.replace("|", r"\|")
+                lines = file.find(content, token.map[0])
             try:
-                parsed = units(token.content, token.children or []) if lines else None
+                parsed = units(content, token.children or []) if lines else None
             except MarkdownError:
                 parsed = None
             if parsed is None or lines is None:
                 skipped += 1
                 continue
             where = (in_table, in_heading)
-            ranges += [_range(unit, token.content, lines, file, options.language, where) for unit in parsed]
+            ranges += [_range(unit, content, lines, file, options.language, where) for unit in parsed]
         return MarkdownDocument(text, tuple(ranges), ends[0] if ends else "\n", source.bom, skipped)
 
 
