@@ -289,6 +289,19 @@ def test_opendocument_and_powerpoint() -> None:
     assert words(render(parsed, louder)) == "ONE TWOX Y"
 
 
+def test_what_was_deleted_stays_before_what_replaces_it() -> None:
+    run = "<w:r><w:t xml:space='preserve'>{}</w:t></w:r>"
+    deleted = "<w:del w:id='1'><w:r><w:delText>never</w:delText></w:r></w:del>"
+    inserted = f"<w:ins w:id='2'>{run.format('always')}</w:ins>"
+    parsed = parse(docx(f"<w:p>{run.format('He will ')}{deleted}{inserted}{run.format(' pay.')}</w:p>"), "a.docx")
+    assert [one.words for one in parsed.segments] == ["He will always pay."]
+    with zipfile.ZipFile(io.BytesIO(render(parsed, louder))) as archive:
+        root = etree.fromstring(archive.read("word/document.xml"))
+    (paragraph,) = root.iter(W + "p")
+    assert [child.tag.removeprefix(W) for child in paragraph] == ["r", "del", "ins", "r"]
+    assert "".join(str(text) for text in paragraph.itertext()) == "HE WILL neverALWAYS PAY."
+
+
 def test_what_is_raised_stays_with_what_it_belongs_to() -> None:
     style = 'xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0"'
     styles = (

@@ -97,6 +97,11 @@ def _siblings(children: Sequence[etree._Element], pairs: Pairs) -> Iterator[Part
             number = field_end
         elif child.tag == W + "r":
             yield from _run(child)
+        elif child.tag == W + "del" and [one.tag for one in children[number + 1 : number + 2]] == [W + "ins"]:
+            # What was deleted stands before what replaces it, wherever that goes.
+            number += 1
+            inserted = pairs.around(list(_siblings(list(children[number]), pairs)), children[number])
+            yield from pairs.around(inserted, Nodes((child,)))
         elif child.tag in _CONTAINERS:
             yield from pairs.around(list(_siblings(list(child), pairs)), child)
         elif child.tag == W + "sdt" and child.find(W + "sdtContent") is not None:
