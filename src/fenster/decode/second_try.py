@@ -22,7 +22,7 @@ from fenster.language.protect import protected
 from fenster.language.protected_text import Marked, Placeholder, ProtectedText, visible
 
 # Log-probability per token that names may cost. In newstest2015, searches for a name that has its place cost next to
-# nothing; for one that has none, the model goes on and on until it is forced in, which costs more than 0.5.
+# nothing. For one that has none, the search adds words until the name is forced in, which costs more than 0.5.
 _WORSE = 0.3
 
 

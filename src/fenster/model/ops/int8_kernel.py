@@ -44,8 +44,9 @@ def int8_linear(
     x: Tensor, packed: PackedInt8, bias: Tensor | None, nonnegative: bool = False, kind: int = 0
 ) -> Tensor:
     """x [rows, in] float32 times the matrix, plus `bias` [out]: [rows, out]. Each row of x becomes whole numbers from
-    -127 to 127 by its own largest one. `nonnegative`: negative numbers count as zero (a ReLU). `kind`: the
-    instructions to use, 0 the best that the processor has, 1 plain ones, 2 AVX2, 3 AVX-512 with VNNI."""
+    -127 to 127 by its own largest one, but for a few numbers that are far larger than the others. `nonnegative`:
+    negative numbers count as zero (a ReLU). `kind`: the instructions to use, 0 the best that the processor has, 1
+    plain ones, 2 AVX2, 3 AVX-512 with VNNI."""
     x = x.contiguous()
     (rows, _), columns = x.shape, len(packed.sums)
     out = x.new_empty(rows, columns)

@@ -8,8 +8,8 @@ from fenster.model.ops.int8_kernel import int8_linear, int8_pack
 
 
 class RowwiseInt8Linear(nn.Module):
-    """Quantises its inputs as they come, each row by its own largest number, so that a translation does not depend on
-    what is translated beside it."""
+    """Quantises its inputs as they come, each row by its own numbers, so that a translation does not depend on what
+    is translated beside it."""
 
     def __init__(self, weight: Tensor, scale: Tensor, bias: Tensor | None = None, nonnegative: bool = False) -> None:
         """`weight` [out, in] int8, `scale` [out]; `nonnegative`: of inputs, negative numbers count as zero."""
