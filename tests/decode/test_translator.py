@@ -362,6 +362,7 @@ def test_focus_keeps_to_the_sentence_being_translated(toy: PreparedData) -> None
     sentences = [loaded.tokenizer.encode_each([text])[0] for text in ("Hi, Anna.", "Are you tired?", "It is old.")]
     source = Layout.from_sentence_lengths([[len(each) + 1 for each in sentences]], "cpu", [0])
     target = Layout.from_sentence_lengths([[4, 1]], "cpu", [0])  # one sentence is translated, the second comes
+    ids = torch.from_numpy(concatenate(sentences).ids.astype(np.int64))
     memory = torch.randn(int(source.offsets[-1]), model.config.d_model, dtype=torch.float64)
     other = memory.clone()
     other[source.sentence != 1] += 1  # all but the second source sentence
@@ -369,7 +370,7 @@ def test_focus_keeps_to_the_sentence_being_translated(toy: PreparedData) -> None
     found = {}
     for focus in (False, True):
         for name, states in (("plain", memory), ("changed", other)):
-            _, state = model.prefill(inputs, target, memory, source, focus=focus)
+            _, state = model.prefill(ids, source, inputs, target, focus=focus)
             kv = [layer.cross.project_source(states) for layer in model._layers()]
             seen = model.variant.source_cache(kv, source, focus)
             hidden, _ = model.step(torch.tensor([11]), replace(state, cross_cache=seen))

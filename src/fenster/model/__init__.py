@@ -7,7 +7,8 @@ batch, E examples.
 """
 
 from fenster.model.config import ModelConfig, preset
+from fenster.model.decoder_state import DecoderState
 from fenster.model.layout import Layout
-from fenster.model.transformer import DecoderState, Transformer
+from fenster.model.transformer import Transformer
 
 __all__ = ["DecoderState", "Layout", "ModelConfig", "Transformer", "preset"]

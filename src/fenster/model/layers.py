@@ -117,8 +117,8 @@ class DecoderLayer(nn.Module):
         out: Tensor = self.around_ffn(x, self.ffn)
         return out
 
-    def prefill(self, x: Tensor, memory: Tensor, masks: LayerMasks) -> tuple[Tensor, Tensor]:
-        """`forward`, and keys and values of self-attention [tokens, 2, H, D]."""
+    def prefill(self, x: Tensor, source_kv: Tensor, masks: LayerMasks) -> tuple[Tensor, Tensor]:
+        """`forward` with the projected source [S, 2, H, D], and keys and values of self-attention [T, 2, H, D]."""
         kept = x
 
         def attend(y: Tensor) -> Tensor:
@@ -127,7 +127,7 @@ class DecoderLayer(nn.Module):
             return out
 
         x = self.around_attention(x, attend)
-        x = self.around_cross(x, lambda y: self.cross(y, memory, masks.cross))
+        x = self.around_cross(x, lambda y: self.cross.attend_source(y, source_kv, masks.cross))
         return self.around_ffn(x, self.ffn), kept
 
     def step(

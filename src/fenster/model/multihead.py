@@ -99,7 +99,13 @@ class CrossAttention(MultiHeadAttention):
     def forward(
         self, x: Tensor, memory: Tensor, masks: Sequence[AttentionMask], probe_point: ProbePoint | None = None
     ) -> Tensor:
-        k, v = self.project_source(memory).unbind(1)
+        return self.attend_source(x, self.project_source(memory), masks, probe_point)
+
+    def attend_source(
+        self, x: Tensor, kv: Tensor, masks: Sequence[AttentionMask], probe_point: ProbePoint | None = None
+    ) -> Tensor:
+        """The same with keys and values [S, 2, H, D] that `project_source` gave."""
+        k, v = kv.unbind(1)
         return self._attend(self._split(self.q(x)), k, v, masks, probe_point)
 
     def project_source(self, memory: Tensor) -> Tensor:

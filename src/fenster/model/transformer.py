@@ -8,7 +8,7 @@ alignment.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -18,10 +18,11 @@ from torch.utils.checkpoint import checkpoint
 from fenster.data.tokenizer import BOS_ID, PAD_ID
 from fenster.model.attention.alignment import ALIGNMENTS, Alignment, AlignmentState
 from fenster.model.attention.backends import precompute
-from fenster.model.attention.cache import CrossAttentionCache, SelfAttentionCache, StepPositions
+from fenster.model.attention.cache import StepPositions
 from fenster.model.attention.probe import Probe, ProbePoint
 from fenster.model.attention.variants import LayerMasks
 from fenster.model.config import Checkpointing, ModelConfig
+from fenster.model.decoder_state import DecoderState
 from fenster.model.init import init_weights
 from fenster.model.layers import DecoderLayer, EncoderLayer
 from fenster.model.layout import Layout
@@ -31,36 +32,7 @@ from fenster.model.ops.linear import linear
 from fenster.model.ops.precision import to_autocast_dtype
 from fenster.model.positions import sinusoids
 
-
-@dataclass(frozen=True)
-class DecoderState:
-    """Everything that N hypotheses need to continue: KV caches and the alignment's state."""
-
-    self_cache: SelfAttentionCache
-    cross_cache: CrossAttentionCache
-    alignment_state: AlignmentState
-    n_hyps: int = 0
-    """Hypotheses of each source, side by side, if that is so for all; 0 if it is not known."""
-
-    def reorder(self, index: Tensor, n_hyps: int = 0, keep: Tensor | None = None) -> DecoderState:
-        """Hypothesis n continues from hypothesis index[n].
-
-        A search that keeps `n_hyps` hypotheses per source side by side says so, and which sources (`keep`) it still
-        needs: then less has to be moved."""
-        self_cache = self.self_cache.reorder(index, n_hyps, keep)
-        source = self.cross_cache if keep is None else self.cross_cache.narrow(keep)
-        return DecoderState(self_cache, source, self.alignment_state.reorder(index), n_hyps)
-
-    def with_static_shapes(self, extra: int) -> DecoderState:
-        """The same in tensors whose shapes recur and stay, with room for `extra` more tokens."""
-        layout = self.alignment_state.source.bucketed()
-        alignment_state = replace(self.alignment_state, source=layout)
-        return DecoderState(
-            self.self_cache.with_static_shapes(extra),
-            self.cross_cache.with_static_shapes(layout),
-            alignment_state,
-            self.n_hyps,
-        )
+_WORTHWHILE = 0.1  # share of rows from which on it pays to leave them out
 
 
 class Transformer(nn.Module):
@@ -201,40 +173,47 @@ class Transformer(nn.Module):
     @torch.no_grad()
     def prefill(
         self,
+        source_ids: Tensor,
+        source: Layout,
         inputs: Tensor,
         target: Layout,
-        memory: Tensor,
-        source: Layout,
         alignment: Alignment | None = None,
         focus: bool | None = None,
     ) -> tuple[Tensor, DecoderState]:
         """(hidden [B, d_model] that predicts each sequence's next token, state) after the decoder inputs `inputs`
         [T].
 
-        What `begin` and one `step` for each input would give, at once: BOS (or whatever precedes the first position
-        of `target`), then the given tokens. Target sequence b translates source sequence b; the last position
-        of `target` is that of the token to come. `focus` says if windows of that token, and of those
-        that follow, are restricted to the sentence being translated; if left out, the model's own setting.
+        What `encode`, `begin` and one `step` for each input would give, at once: BOS (or whatever precedes the first
+        position of `target`), then the given tokens. Target sequence b translates source sequence b; the last
+        position of `target` is that of the token to come. `focus` restricts the windows of that token, and of those
+        that follow, to the sentence being translated; by default as the model's settings say.
         """
         alignment = alignment or self.decoding_alignment()
         focus = self.variant.focus if focus is None else focus
         last = target.offsets[1:] - 1
-        focused = torch.zeros_like(target.sequence_id, dtype=torch.bool).index_fill(0, last, True) if focus else None
-        masks = self.masks(source, target, alignment.prefix(source, target), focused=focused, encoded=True)
-        x = self._embed(inputs, target.document_position)
-        kept = []
-        for layer in self._layers():
-            x, kv = layer.prefill(x, memory, masks)
-            kept.append(kv)
         sequence = torch.arange(target.sequences, device=inputs.device)
         inner = (target.position - target.starts[target.sequence_id, target.sentence])[last]
-        alignment_state = AlignmentState(
-            alignment, source, None, sequence, sequence, target.document_position[last], target.sentence[last], inner
-        )
-        self_cache = self.variant.filled_cache(kept, target)
+        position, sentence = target.document_position[last], target.sentence[last]
+
+        memory, source = self._encode_reachable(source_ids, source, target, alignment)
+        alignment_state = AlignmentState(alignment, source, None, sequence, sequence, position, sentence, inner)
         source_kv = [layer.cross.project_source(memory) for layer in self._layers()]
+        center = alignment.prefix(source, target)
+        focused = torch.zeros_like(target.sequence_id, dtype=torch.bool).index_fill(0, last, True) if focus else None
+        x, masks, kept = self._embed(inputs, target.document_position), None, []
+        for number, layer in enumerate(self._layers()):
+            rows, target = self._reachable(target, [1] * target.sequences, self.config.decoder_layers - number)
+            if rows is not None:
+                x, center, masks = x[rows], center[rows], None
+                focused = None if focused is None else focused[rows]
+            masks = masks or self.masks(source, target, center, focused=focused, encoded=True)
+            x, kv = layer.prefill(x, source_kv[number], masks)
+            kept.append((kv, target))
+        lengths = target.lengths.tolist()
+        self_cache = self.variant.filled_cache([kv[layout.last(lengths)[1]] for kv, layout in kept], target)
         seen = self.variant.source_cache(source_kv, source, focus)
-        return self.decoder_norm(x[last]), DecoderState(self_cache, seen, alignment_state, n_hyps=1)
+        hidden = self.decoder_norm(x[target.offsets[1:] - 1])
+        return hidden, DecoderState(self_cache, seen, alignment_state, n_hyps=1)
 
     @torch.no_grad()
     def step(self, previous: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
@@ -252,6 +231,50 @@ class Transformer(nn.Module):
         for number, layer in enumerate(self._layers()):
             x = layer.step(x, number, own, source)
         return self.decoder_norm(x), DecoderState(self_cache, state.cross_cache, alignment_state, state.n_hyps)
+
+    def _encode_reachable(
+        self, ids: Tensor, source: Layout, target: Layout, alignment: Alignment
+    ) -> tuple[Tensor, Layout]:
+        """The encoder states that the last target tokens and those to come depend on, and their layout."""
+        needed = self._needed_source(source, target, alignment)
+        x, masks = self._embed(ids, source.document_position), None
+        for number, layer in enumerate(self.encoder):
+            rows, source = self._reachable(source, needed, len(self.encoder) - number)
+            if rows is not None:
+                x, masks = x[rows], None
+            masks = masks or LayerMasks(self.variant.encoder(source), (), ())
+            x = self._run(layer, x, masks, None)
+        rows, source = self._reachable(source, needed, 0)
+        return self.encoder_norm(x if rows is None else x[rows]), source
+
+    def _needed_source(self, source: Layout, target: Layout, alignment: Alignment) -> list[int]:
+        """How many tokens at the end of each source sequence cross-attention can see from now on."""
+        window, lengths = self.variant.window, source.lengths.tolist()
+        if window is None:
+            return lengths
+        # The first target token whose cross-attention still matters.
+        row = torch.maximum(target.offsets[:-1], target.offsets[1:] - 1 - (self.config.decoder_layers - 1) * window)
+        sentence = target.sentence[row].clamp(max=source.starts.shape[1] - 1)
+        offset = torch.zeros_like(row) if source.document_offset is None else source.document_offset
+        start = source.starts.gather(1, sentence[:, None])[:, 0] + offset
+        columns = (target.document_position[row], start, offset)
+        lowest = [
+            alignment.lowest(at, begin) - left for at, begin, left in zip(*map(Tensor.tolist, columns), strict=True)
+        ]
+        return [window + n - min(max(first, 0), n - 1) for n, first in zip(lengths, lowest, strict=True)]
+
+    def _reachable(self, layout: Layout, needed: Sequence[int], layers: int) -> tuple[Tensor | None, Layout]:
+        """The rows that the last `needed[b]` tokens of each sequence depend on through so many layers, and their
+        layout; None and the whole layout if leaving others out is not worth it."""
+        window = self.variant.window
+        if window is None or self.device.type != "cpu":  # a GPU takes as long for a few rows
+            return None, layout
+        counts = [count + layers * window for count in needed]
+        kept = sum(min(count, length) for count, length in zip(counts, layout.lengths.tolist(), strict=True))
+        if layout.tokens - kept < layout.tokens * _WORTHWHILE:
+            return None, layout
+        shorter, rows = layout.last(counts)
+        return rows, shorter
 
     def _run(self, layer: nn.Module, *inputs: Any) -> Tensor:
         out: Tensor

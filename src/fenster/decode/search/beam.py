@@ -19,8 +19,9 @@ from torch import Tensor
 from fenster.data.tokenizer import EOS_ID, SEP_ID
 from fenster.decode.search.constraints import ConstraintTensors, ControlSymbols
 from fenster.decode.search.hypotheses import HypothesisLog, StepOutput
+from fenster.model.decoder_state import DecoderState
 from fenster.model.ops.precision import at_least_float32
-from fenster.model.transformer import DecoderState, Transformer
+from fenster.model.transformer import Transformer
 
 
 @dataclass(frozen=True)

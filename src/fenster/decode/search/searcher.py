@@ -19,10 +19,11 @@ from fenster.decode.search.memory import most_at_once
 from fenster.decode.search.request import SearchInputs, SearchRequest
 from fenster.decode.search.terms import TermSearch
 from fenster.errors import FensterError
+from fenster.model.decoder_state import DecoderState
 from fenster.model.ops.device import out_of_memory
 from fenster.model.ops.precision import matmul_precision
 from fenster.model.ops.threads import native_threads
-from fenster.model.transformer import DecoderState, Transformer
+from fenster.model.transformer import Transformer
 
 
 class Searcher:
@@ -100,8 +101,9 @@ class Searcher:
         model, config = self.model, self.config
         inputs = SearchInputs.of(requests, model.device)
         alignment = None if config.alignment is None else model.alignment(config.alignment)
-        memory = model.encode(inputs.source_ids, inputs.source)
-        return model.prefill(inputs.prefix_ids, inputs.target, memory, inputs.source, alignment, config.focus)
+        return model.prefill(
+            inputs.source_ids, inputs.source, inputs.prefix_ids, inputs.target, alignment, config.focus
+        )
 
     def _search(self, requests: Sequence[SearchRequest]) -> list[list[Hypothesis]]:
         model, config = self.model, self.config

@@ -21,8 +21,9 @@ from fenster.data.tokenizer import EOS_ID, SEP_ID
 from fenster.decode.search.constraints import ControlSymbols
 from fenster.decode.search.hypotheses import Hypothesis
 from fenster.decode.search.request import SearchRequest
+from fenster.model.decoder_state import DecoderState
 from fenster.model.ops.precision import at_least_float32
-from fenster.model.transformer import DecoderState, Transformer
+from fenster.model.transformer import Transformer
 
 Form = tuple[int, ...]
 Logs = NDArray[np.floating[Any]]
