@@ -371,7 +371,7 @@ def test_focus_keeps_to_the_sentence_being_translated(toy: PreparedData) -> None
     for focus in (False, True):
         for name, states in (("plain", memory), ("changed", other)):
             _, state = model.prefill(ids, source, inputs, target, focus=focus)
-            kv = [layer.cross.project_source(states) for layer in model._layers()]
+            kv = [layer.cross.project_source(states) for layer in model.decoder_layers()]
             seen = model.variant.source_cache(kv, source, focus)
             hidden, _ = model.step(torch.tensor([11]), replace(state, cross_cache=seen))
             found[focus, name] = hidden

@@ -17,7 +17,10 @@ _FUNCTIONS = {  # arguments and result, as the C++ files have them
     "fenster_int8_pack": ("psspp", None),
     "fenster_int8_linear": ("psspppp" + "spiii", _INT),
     "fenster_window_attention": ("pppppp" + "sssssss" + "pii", None),
-    "fenster_decode_attention": ("pppppp" + "sssssssss" + "pii", None),
+    "fenster_decode_attention": ("pppp" + "ssss" + "pii", None),
+    "fenster_residual_norm": ("pppss" + "pi", None),
+    "fenster_decoder_step": ("pspppppp" + "sssi", _INT),
+    "fenster_best_tokens": ("pssspss" + "pppii", None),
     "fenster_ter": ("psps", _SIZE),
 }
 

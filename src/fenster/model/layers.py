@@ -15,10 +15,11 @@ from fenster.model.attention.variants import AnyVariant, LayerMasks
 from fenster.model.config import ModelConfig
 from fenster.model.init import init_weights
 from fenster.model.multihead import CrossAttention, SelfAttention
-from fenster.model.ops import fused
+from fenster.model.ops import fused, native
 from fenster.model.ops.dropout import Dropout
 from fenster.model.ops.int8_linear import RowwiseInt8Linear
 from fenster.model.ops.linear import apply_linear
+from fenster.model.ops.norm import residual_norm
 
 
 class Residual(nn.Module):
@@ -34,6 +35,8 @@ class Residual(nn.Module):
         if not self.pre and fused.available(x):
             p = self.dropout.p if self.training else 0.0
             return fused.residual_norm(x, inside(x), self.norm.weight, self.norm.bias, p, self.norm.eps)
+        if not self.pre and not self.training and native.runs(x):
+            return residual_norm(x, inside(x), self.norm)
         if self.pre:
             out: Tensor = x + self.dropout(inside(self.norm(x)))
         else:

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from fenster.errors import FensterError
 from fenster.io.progress import report
+from fenster.model.compiled_decoder import CompiledDecoder
 from fenster.model.init import WithoutWeights
 from fenster.model.int8_storage import SCALE, dequantize_state, quantize_state
 from fenster.model.ops.int8_kernel import int8_available
@@ -62,3 +63,5 @@ def fill(model: Transformer, tensors: Mapping[str, Tensor], *, int8: bool) -> No
                 setattr(module, name, made)
     model.projection = RowwiseInt8Linear(stored[_EMBEDDING], scales[_EMBEDDING][:, 0])
     model.embedding = Int8Embedding(stored[_EMBEDDING].clone(), scales[_EMBEDDING].clone())
+    if model.config.norm == "post":
+        model.compiled_decoder = CompiledDecoder(model.decoder_layers())

@@ -21,6 +21,7 @@ from fenster.model.attention.backends import precompute
 from fenster.model.attention.cache import StepPositions
 from fenster.model.attention.probe import Probe, ProbePoint
 from fenster.model.attention.variants import LayerMasks
+from fenster.model.compiled_decoder import CompiledDecoder
 from fenster.model.config import Checkpointing, ModelConfig
 from fenster.model.decoder_state import DecoderState
 from fenster.model.init import init_weights
@@ -52,6 +53,8 @@ class Transformer(nn.Module):
         self.embedding: nn.Embedding | Int8Embedding = embedding
         self.projection: nn.Module | None = None
         """From hidden states to logits, if that is not the embedding itself (quantised models)."""
+        self.compiled_decoder: CompiledDecoder | None = None
+        """For steps, if the layers can be computed together (quantised models)."""
         self.dropout = Dropout(config.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config, self.variant) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config, self.variant) for _ in range(config.decoder_layers))
@@ -165,7 +168,7 @@ class Transformer(nn.Module):
         `target` gives target lengths if they are known, for alignments that need them: hypothesis n follows its
         sequence `follows[n]` (by default `sequence[n]`, one target per source).
         """
-        kv = [layer.cross.project_source(memory) for layer in self._layers()]
+        kv = [layer.cross.project_source(memory) for layer in self.decoder_layers()]
         self_cache = self.variant.empty_cache([x.new_empty(len(sequence), *x.shape[1:]) for x in kv])
         alignment_state = (alignment or self.decoding_alignment()).begin(source, sequence, target, follows)
         return DecoderState(self_cache, self.variant.source_cache(kv, source, False), alignment_state)
@@ -197,11 +200,11 @@ class Transformer(nn.Module):
 
         memory, source = self._encode_reachable(source_ids, source, target, alignment)
         alignment_state = AlignmentState(alignment, source, None, sequence, sequence, position, sentence, inner)
-        source_kv = [layer.cross.project_source(memory) for layer in self._layers()]
+        source_kv = [layer.cross.project_source(memory) for layer in self.decoder_layers()]
         center = alignment.prefix(source, target)
         focused = torch.zeros_like(target.sequence_id, dtype=torch.bool).index_fill(0, last, True) if focus else None
         x, masks, kept = self._embed(inputs, target.document_position), None, []
-        for number, layer in enumerate(self._layers()):
+        for number, layer in enumerate(self.decoder_layers()):
             rows, target = self._reachable(target, [1] * target.sequences, self.config.decoder_layers - number)
             if rows is not None:
                 x, center, masks = x[rows], center[rows], None
@@ -228,8 +231,11 @@ class Transformer(nn.Module):
             (self_cache, self_cache.view(now, self.config.max_distance)),
             (state.cross_cache, state.cross_cache.view(now)),
         )
-        for number, layer in enumerate(self._layers()):
-            x = layer.step(x, number, own, source)
+        if self.compiled_decoder is not None and self.compiled_decoder.takes(own[1]):
+            x = self.compiled_decoder.step(x, own, source)
+        else:
+            for number, layer in enumerate(self.decoder_layers()):
+                x = layer.step(x, number, own, source)
         return self.decoder_norm(x), DecoderState(self_cache, state.cross_cache, alignment_state, state.n_hyps)
 
     def _encode_reachable(
@@ -285,7 +291,7 @@ class Transformer(nn.Module):
             out = layer(*inputs)
         return out
 
-    def _layers(self) -> list[DecoderLayer]:
+    def decoder_layers(self) -> list[DecoderLayer]:
         return [layer for layer in self.decoder if isinstance(layer, DecoderLayer)]
 
     def _embed(self, ids: Tensor, position: Tensor) -> Tensor:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -22,10 +26,23 @@ def thread_count() -> int:
     return torch.get_num_threads() if threads is None else threads
 
 
-def call(name: str, *arguments: Tensor | int | None) -> int | None:
-    """Call a function with pointers to tensors, and numbers."""
+Argument = Tensor | int | ctypes.Structure | ctypes.Array[Any] | None
+
+
+def call(name: str, *arguments: Argument) -> int | None:
+    """Call a function with numbers, and with pointers to tensors and structures."""
     loaded = library()
     assert loaded is not None, "library() says so"
-    pointers = [one.data_ptr() if isinstance(one, Tensor) else one for one in arguments]
-    result: int | None = getattr(loaded, name)(*pointers)
+    result: int | None = getattr(loaded, name)(*map(_passed, arguments))
     return result
+
+
+def _passed(argument: Argument) -> object:
+    if isinstance(argument, Tensor):
+        return argument.data_ptr()
+    return ctypes.byref(argument) if isinstance(argument, ctypes.Structure) else argument
+
+
+def pointers(tensors: Sequence[Tensor]) -> ctypes.Array[ctypes.c_void_p]:
+    """An array of pointers to tensors, which the caller keeps."""
+    return (ctypes.c_void_p * len(tensors))(*(tensor.data_ptr() for tensor in tensors))

@@ -5,6 +5,8 @@ On a GPU one kernel (`kernels.decode_step`) that reads slots in place; elsewhere
 
 from __future__ import annotations
 
+import ctypes
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -80,28 +82,42 @@ def decode_attention_torch(q: Tensor, kv: Tensor, view: CacheView, table: Tensor
     return contexts
 
 
+class Slots(ctypes.Structure):
+    """`Slots` of native/attention.h."""
+
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("rows", "allowed", "relative")),
+        *((name, ctypes.c_int64) for name in ("groups", "slots", "masks", "group_stride", "slot_stride")),
+    )
+    tensors: list[Tensor | None]
+
+    @classmethod
+    def of(cls, view: CacheView, allowed: Tensor, kv: Tensor, relative: bool) -> Slots:
+        """One mask of a view, of slots `kv` whose heads are side by side; `relative`: with a table."""
+        groups, count = kv.shape[:2] if view.rows is None else view.rows.shape
+        tensors = (view.rows, allowed, view.relative if relative else None)
+        kept = [None if tensor is None else tensor.contiguous() for tensor in tensors]
+        pointers = (None if tensor is None else tensor.data_ptr() for tensor in kept)
+        slots = cls(*pointers, groups, count, len(allowed), kv.stride(0), kv.stride(-4))
+        slots.tensors = kept  # as long as there are pointers to them
+        return slots
+
+
 def decode_attention_cpu(
     q: Tensor, kv: Tensor, view: CacheView, table: Tensor | None, *, plain: bool = False
 ) -> list[Tensor]:
     """The same with the compiled loop, which reads the slots that are visible and no others; `plain`: without the
     processor's vector instructions, for tests."""
-    (n_queries, heads, size), rows = q.shape, view.rows
-    groups, slots = kv.shape[:2] if rows is None else rows.shape
+    n_queries, heads, size = q.shape
     q = q if q.stride()[1:] == (size, 1) else q.contiguous()
     kv = kv if kv.stride()[-3:] == (heads * size, size, 1) else kv.contiguous()
-    table = None if table is None else table.to(q.dtype).contiguous()
-    relative = None if table is None or view.relative is None else view.relative.contiguous()
-    rows = None if rows is None else rows.contiguous()
+    table = None if table is None or view.relative is None else table.to(q.dtype).contiguous()
     contexts = []
     for allowed in view.allowed:
         out = q.new_empty(q.shape)
-        call(
-            "fenster_decode_attention",
-            *(q, kv, rows, allowed.contiguous(), table, relative),
-            *(n_queries, groups, slots, len(allowed), heads, size),
-            *(q.stride(0), kv.stride(0), kv.stride(-4)),
-            *(out, thread_count(), plain),
-        )
+        slots = Slots.of(view, allowed, kv, table is not None)
+        sizes = (n_queries, heads, size, q.stride(0))
+        call("fenster_decode_attention", q, kv, slots, table, *sizes, out, thread_count(), plain)
         contexts.append(out)
     return contexts
 
