@@ -64,8 +64,8 @@ def load(
     values: Mapping[str, Any] | None = None,
     variables: Mapping[str, str] | None = None,
 ) -> AnyConfig:
-    """Read and check a YAML config; `overrides` are `a.b=value` in YAML, `values` are taken as they are, and
-    `${NAME}` in texts is replaced by `variables`, and by nothing else."""
+    """Read and check a YAML config; `overrides` are `a.b=value` in YAML, `values` are used as they are, and
+    `${NAME}` in texts is replaced from `variables` only."""
     try:
         data = _parse(path.read_text(encoding="utf-8"), path, "not YAML")
     except FileNotFoundError:
@@ -78,7 +78,7 @@ def load(
     for override in overrides:
         _override(data, override)
     data = _expanded(data, variables or {})
-    what = "the configuration" + (" as --set changes it" if overrides else "")
+    what = "the configuration" + (" after --set was applied" if overrides else "")
     return check({**data, **(values or {})}, model, path, what)
 
 

@@ -71,5 +71,5 @@ def nan_error() -> FensterError:
 
 
 def counted(number: int, one: str, several: str = "") -> str:
-    """A number with what it counts, as a message has it: 1 line, 2 lines; of `several` the plural, if it is no -s."""
+    """A count with its noun, as in messages: 1 line, 2 lines. `several` is the plural, if it does not just add -s."""
     return f"{number:,} {one if number == 1 else several or one + 's'}"

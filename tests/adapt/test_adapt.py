@@ -137,7 +137,7 @@ def test_work_of_other_text_is_not_continued(memory: Path, tmp_path: Path) -> No
     _lay_out(work, {"own": AdaptationCorpus(own.train[1:], own.held_out)}, {"weights": "1"})
     assert not (work / "run").exists()
     (work / "key").unlink()
-    with pytest.raises(InputError, match="is not ours"):
+    with pytest.raises(InputError, match="was not made by `fenster adapt`"):
         _lay_out(work, {"own": own}, {"weights": "1"})
 
 

@@ -177,7 +177,7 @@ def test_what_is_wrong_is_said_once(
             main(["translate", str(corpus), "-o", str(tmp_path / "no"), "-m", str(model), *options])
         assert stopped.value.code == 2
     said = capsys.readouterr().err
-    assert "exclude each other" in said and "no Ray cluster answers" in said and "is for --ray" in said
+    assert "cannot be combined" in said and "no Ray cluster answers" in said and "requires --ray" in said
 
 
 def test_the_model_and_the_files_of_settings_travel_to_a_node(

@@ -183,7 +183,7 @@ def test_two_files_of_one_name_do_not_overwrite_each_other(
 
 def test_no_shard_is_written_where_dead_letters_are(translator: Translator, model: Path, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "in" / "dead-letters" / "a.jsonl", documents(2))
-    with pytest.raises(ConfigError, match="where faulty documents are kept"):
+    with pytest.raises(ConfigError, match="is reserved for faulty documents"):
         translate(translator, model, [tmp_path / "in"], tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

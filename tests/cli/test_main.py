@@ -83,7 +83,7 @@ def test_prepare_shows_what_came_out(
     assert "up to date" in run(
         capsys, "prepare", tmp_path / "c.yaml", "-o", tmp_path / "p", "--set", "tokenizer.vocab_size=460"
     )
-    assert "as the manifest describes" in run(capsys, "data", "verify", tmp_path / "p")
+    assert "match the manifest" in run(capsys, "data", "verify", tmp_path / "p")
     tokenizer = tmp_path / "p" / "tokenizer.model"
     pieces = json.loads(
         run(capsys, "data", "stats", toy_config.splits["valid"][0].paths[0], "--tokenizer", tokenizer, "--json")

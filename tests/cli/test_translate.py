@@ -164,7 +164,7 @@ def test_two_calls_do_not_write_one_file(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--nbest", "2"], "--nbest is for JSONL output"),
+        (["--nbest", "2"], "--nbest applies only to JSONL output"),
         (["--nbest", "3", "--format", "jsonl"], "expected: 1 to 2, which is --beam"),
         (["--nbest", "0"], "--nbest is 0"),
     ],

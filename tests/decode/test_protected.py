@@ -120,7 +120,7 @@ def test_registers(toy: PreparedData, symbols: Tokenizer) -> None:
     assert translator(model).translate(list(mixed.segments)).segments[0].ids == formal.segments[0].ids
     with pytest.raises(InputError, match="unknown register 'rude'"):
         translator(model).translate(Document("", (Segment("You!", register="rude"),)))
-    with pytest.raises(ConfigError, match="cannot be told a register"):
+    with pytest.raises(ConfigError, match="does not support registers"):
         translator(make_loaded(toy, "window"), register="formal")
 
 

@@ -276,12 +276,12 @@ def test_single_sentences_begin_as_in_training(toy: PreparedData) -> None:
 @pytest.mark.parametrize(
     ("kind", "settings", "told"),
     [
-        ("concat", {"alignment": "one-to-one"}, "alignment is for window attention"),
-        ("concat", {"focus": True}, "focus is for window attention"),
-        ("concat", {"lookahead": 1}, "lookahead is for sequential decoding, and this is full-segment"),
+        ("concat", {"alignment": "one-to-one"}, "alignment applies only to window attention"),
+        ("concat", {"focus": True}, "focus applies only to window attention"),
+        ("concat", {"lookahead": 1}, "lookahead is for sequential decoding, but this is full-segment"),
         ("concat", {"context": 3}, "context is for sequential decoding"),
-        ("window", {"count": "split"}, "count is for full-segment decoding, and this is sequential"),
-        ("sentence", {"context": "document"}, "and this is sentence"),
+        ("window", {"count": "split"}, "count is for full-segment decoding, but this is sequential"),
+        ("sentence", {"context": "document"}, "but this is sentence"),
     ],
 )
 def test_settings_that_would_do_nothing_are_refused(

@@ -67,7 +67,7 @@ def test_export_writes_over_nothing_else(
         assert "overwrite itself" in capsys.readouterr().err
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("text")
-    with pytest.raises(InputError, match="holds files that are not a model"):
+    with pytest.raises(InputError, match="holds files that are not part of a model"):
         export_model(model, tmp_path / "mine")
     assert (tmp_path / "mine" / "thesis.txt").exists()
     for _ in range(2):  # over a model of its own it may
@@ -123,7 +123,7 @@ def test_export_averages_only_what_is_alike(
     with pytest.raises(SystemExit) as stopped:
         main(["export", "-m", str(one), "--average-with", str(other), "-o", str(tmp_path / "mean")])
     assert stopped.value.code == 2
-    assert "another network" in capsys.readouterr().err
+    assert "a different network" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["export", "-m", str(one), "--average-with", str(other), "-o", str(other)])
     assert "overwrite itself" in capsys.readouterr().err

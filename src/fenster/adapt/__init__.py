@@ -1,9 +1,9 @@
-"""A model fine-tuned on somebody's own translations, in one call with safe settings.
+"""Fine-tune a model on a user's own translations, in one call with safe settings.
 
-The documents are split into training and held-out ones. Training starts from the model's weights, sees general text
-as well if there is some (or is pulled back towards the old weights if not), and stops when held-out text gets no
-better. The old and the new model are then compared on held-out text of both kinds, and a model that is no better is
-not written. What was done before an interruption is not done again.
+The documents are split into training and held-out ones. Training starts from the model's weights, includes general
+text if there is any (otherwise weights are pulled back towards the old ones), and stops when held-out text no longer
+improves. The old and the new model are then compared on held-out text of both kinds, and the new one is written only
+if it is better. After an interruption, finished work is not repeated.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from fenster.train.trainer import train
 
 @dataclass(frozen=True)
 class Adaptation:
-    """What became of it."""
+    """The outcome of an adaptation."""
 
     comparisons: tuple[Comparison, ...]
     """On held-out text: the user's own and, if there was some, general text."""
@@ -91,7 +91,9 @@ def _lay_out(work: Path, corpora: dict[str, AdaptationCorpus], model: dict[str, 
     stamp = work / "key"
     if work.exists() and (not stamp.is_file() or stamp.read_text(encoding="utf-8") != key):
         if not stamp.is_file() and any(work.iterdir()):
-            raise InputError("exists, and is not ours", path=work, fix="choose another output")
+            raise InputError(
+                "already exists and was not made by `fenster adapt`", path=work, fix="choose another output"
+            )
         shutil.rmtree(work)
     work.mkdir(parents=True, exist_ok=True)
     for name, text in {"key": key, **texts}.items():

@@ -1,9 +1,9 @@
 """One attention module, forward and backward, by length: every computation side by side.
 
-One document. Windows carry the relative term in self-attention unless told otherwise; full attention never does. On
-the CPU (float32) every cell runs in a process of its own, so that its peak memory is its own. On a GPU (bfloat16)
-time is that of the GPU alone, under a CUDA graph, since launching costs more than computing; eager time, as a plain
-training loop would see it, stands beside it.
+One document. By default windows include the relative term in self-attention; full attention never does. On the CPU
+(float32) every cell runs in a separate process, so that its peak memory can be measured. On a GPU (bfloat16) the time
+is that of the GPU alone, under a CUDA graph, since launching costs more than computing; the eager time, as in a plain
+training loop, is shown beside it.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def prepare(
     vocab_size: Annotated[int, Parameter(validator=Number(gte=1))] = 15_000,
     json_: JsonOption = None,
 ) -> None:
-    """Preparation against sentencepiece's own multi-threaded encoding, and its peak memory by corpus size.
+    """Speed of preparation compared with sentencepiece's own multi-threaded encoding, and peak memory by corpus size.
 
     Example: `fenster bench prepare europarl/en-de.train-300k.tsv.xz --sizes 100000 300000`
 
@@ -98,10 +98,10 @@ def serve(
     device: Literal["auto", "cpu", "cuda"] = "auto",
     json_: JsonOption = None,
 ) -> None:
-    """The service with several clients at once, over real HTTP, against the same requests one by one.
+    """Speed of the service with several clients at once, over real HTTP, compared with the same requests one by one.
 
-    Documents of one to eight sentences, greedy clients: each asks again as soon as it has its answer. "each sentence
-    alone" is how LibreTranslate works.
+    Documents have one to eight sentences, and each client sends its next request as soon as it has an answer. "each
+    sentence alone" is how LibreTranslate works.
 
     Examples:
 
@@ -113,13 +113,13 @@ def serve(
     Parameters
     ----------
     clients
-        At once; 1, 8, 32 and 128 by default.
+        Numbers of clients at once; 1, 8, 32 and 128 by default.
     documents
-        Of each measurement; at least two per client.
+        Documents per measurement; at least two per client.
     batch_size
-        Searches that the server runs at once.
+        Number of searches that the server runs at once.
     device
-        Where the server computes.
+        The device that the server uses.
     json_
         Keep the figures.
     """

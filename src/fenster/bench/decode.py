@@ -1,9 +1,9 @@
 """Decoding speed: sentence by sentence through a long document, and against other programs.
 
-`by_position` shows what the cost of a sentence depends on: with windows not on its place in the document, with
-everything encoded again on all that came before. `against` translates the same sentences with the same beam and the
-same token counts with Hugging Face's `generate` and CTranslate2, models of the same size and shape with random
-weights: speed does not depend on what weights say.
+`by_position` shows how the cost of a sentence depends on its position in the document: with windows it does not; if
+everything is encoded again, it grows with all that came before. `against` translates the same sentences with the same
+beam and token counts with Hugging Face's `generate` and CTranslate2, using models of the same size and shape with
+random weights, since speed does not depend on the values of weights.
 """
 
 from __future__ import annotations

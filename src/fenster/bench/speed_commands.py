@@ -115,11 +115,11 @@ def decode(
     rounds: Annotated[int, Parameter(validator=Number(gte=1))] = 5,
     json_: JsonOption = None,
 ) -> None:
-    """Decoding speed of the base model with random weights: by place in a document, and against other programs.
+    """Decoding speed of the base model with random weights: by position in a document, and against other programs.
 
-    First, sequential decoding with window attention: what sentence n of a document costs, with only what is in reach
-    and with everything encoded again. Then sentence-level translation side by side with other programs, the same
-    sentences (25 tokens), beam and token counts.
+    First, sequential decoding with window attention: the cost of sentence n of a document, encoding only what is in
+    reach or encoding everything again. Then sentence-level translation side by side with other programs, with the
+    same sentences (25 tokens), beam and token counts.
 
     Examples:
 
@@ -133,23 +133,23 @@ def decode(
     Parameters
     ----------
     sentences
-        Places in the document to measure at.
+        Positions in the document at which to measure.
     naive
-        Encode everything again up to this sentence only; it takes long.
+        Encode everything again only up to this sentence, since that takes long.
     int8
         8-bit weights for this first part, as on a CPU with a model exported in 8 bits.
     count
         Sentences for the comparison of programs.
     batch
-        Sentences at a time there.
+        Sentences per batch in that comparison.
     programs
-        Of fenster, fenster float32, fenster int8, hugging face (transformers), hugging face tf32, ctranslate2 and
-        ctranslate2 int8; fenster alone by default. On a GPU fenster multiplies in TF32 unless told otherwise, Hugging
-        Face does not.
+        Any of fenster, fenster float32, fenster int8, hugging face (transformers), hugging face tf32, ctranslate2 and
+        ctranslate2 int8; fenster alone by default. On a GPU, fenster multiplies in TF32 by default, Hugging Face does
+        not.
     layers
-        Of the encoder and the decoder, in the comparison; those of the bundled model are 10 3.
+        Layers of the encoder and the decoder in the comparison; the bundled model has 10 3.
     rounds
-        How often each program has its turn; medians are shown.
+        Number of rounds, in which the programs take turns; medians are shown.
     json_
         Keep the figures.
     """
@@ -222,10 +222,10 @@ def scale(
     device: Literal["cpu", "cuda"] = "cpu",
     json_: JsonOption = None,
 ) -> None:
-    """How many documents per second several workers translate, against one.
+    """Documents that several workers translate per second, compared with one worker.
 
-    Documents of one to eight sentences in one shard; the time from when each worker has finished a part, so that
-    start-up does not count. Efficiency: the ratio to one worker, per worker.
+    Documents of one to eight sentences in one shard. Time counts from when each worker has finished a part, so that
+    start-up is excluded. Efficiency: the ratio to one worker, per worker.
 
     Examples:
 
@@ -242,15 +242,15 @@ def scale(
     engines
         processes (as --workers of translate) or ray (a cluster on this machine); processes by default.
     documents
-        Of each measurement.
+        Documents per measurement.
     parts
-        That they are split into.
+        Parts that the documents are split into.
     threads
-        Of each worker.
+        Threads of each worker.
     batch_size
-        Searches at once, in each worker.
+        Searches that each worker runs at once.
     device
-        Workers share a GPU.
+        Where the workers run; they share a GPU.
     json_
         Keep the figures.
     """

@@ -39,7 +39,7 @@ SYSTEMS = ("nn.Transformer", "full", "window", "window, ffn again")
 class Cell:
     tokens_per_second: float
     memory: int
-    """Peak bytes: allocated on a GPU, resident on a CPU."""
+    """Bytes: on a GPU the most that PyTorch reserved, on a CPU what is resident at the end."""
     first: float
     """Seconds until the first update was done, compilation included."""
 

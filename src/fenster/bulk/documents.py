@@ -1,4 +1,4 @@
-"""The documents of rows: what is translated of a record, and what its translation adds to it."""
+"""Rows as documents: the part of a record that is translated, and the columns that its translation adds."""
 
 from __future__ import annotations
 

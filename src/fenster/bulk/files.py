@@ -61,12 +61,12 @@ class FolderSummary:
 
 
 def find_files(inputs: Sequence[Path], output: Path, options: FileOptions) -> list[FileTask]:
-    """The files of some files and folders, and where their translations go. Those of a single folder keep their
-    places; of several inputs each file or folder keeps its name."""
+    """The files among some files and folders, and the paths of their translations. Files of a single folder keep
+    their relative paths; with several inputs, each file or folder keeps its name."""
     tasks: dict[Path, Path] = {}
     for given in inputs:
         if given.is_dir() and _overlap(given, output):
-            raise FensterError("is inside the other folder", path=output, fix="choose a folder beside it")
+            raise FensterError("overlaps with an input folder", path=output, fix="choose a folder beside it")
         if not given.is_dir() and not given.is_file():
             raise InputError("no such file", path=given, fix="check the path and the current folder")
         if given.is_dir():
@@ -78,7 +78,8 @@ def find_files(inputs: Sequence[Path], output: Path, options: FileOptions) -> li
             check_not_input(target, [file])
             if target in tasks:
                 raise ConfigError(
-                    f"{tasks[target]} and {file} would both be {target}", fix="translate them into two folders"
+                    f"{tasks[target]} and {file} would both be written to {target}",
+                    fix="translate them into two folders",
                 )
             tasks[target] = file
     return [FileTask(file, target, options) for target, file in tasks.items()]

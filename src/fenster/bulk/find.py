@@ -32,9 +32,9 @@ class FoundShards:
 def find_shards(
     inputs: Sequence[str], output: str, options: FileOptions, made_with: tuple[Path, dict[str, Any]]
 ) -> FoundShards:
-    """The shards among some files, patterns and folders, and where their translations go. Those of a single folder
-    keep their places; of several inputs each file or folder keeps its name. `made_with` is the model and all
-    settings."""
+    """The shards among some files, patterns and folders, and the names of their translations. Shards of a single
+    folder keep their relative paths; with several inputs, each file or folder keeps its name. `made_with` is the
+    model and all settings."""
     column, output = options.columns[0] if options.columns else TEXT, storage.absolute(output)
     shards: dict[str, Shard] = {}
     listing = FoundShards([], {}, set(), [])
@@ -57,7 +57,8 @@ def find_shards(
                 continue
             if name in shards:
                 raise ConfigError(
-                    f"{shards[name].source} and {source} would both be {name}", fix="translate them into two folders"
+                    f"{shards[name].source} and {source} would both be written to {name}",
+                    fix="translate them into two folders",
                 )
             mark = stamp([name, version], made_with[0], {**made_with[1], **asdict(options)})
             shards[name] = Shard(source, output, name, kind, mark, column, options)
@@ -67,7 +68,7 @@ def find_shards(
             raise FensterError("would overwrite an input file", path=shard.target, fix="choose another output folder")
         if shard.name.startswith(f"{DEAD_LETTERS}/"):
             raise ConfigError(
-                "would be where faulty documents are kept", path=shard.target, fix=f"rename the folder {DEAD_LETTERS}"
+                "is reserved for faulty documents", path=shard.target, fix=f"rename the folder {DEAD_LETTERS}"
             )
     listing.shards.extend(shards.values())
     return listing

@@ -103,7 +103,7 @@ class Manifest:
 
 @contextmanager
 def locked(output: str) -> Iterator[None]:
-    """One driver per output folder, as far as this machine can tell: nothing locks a store elsewhere."""
+    """Allow one driver per output folder on this machine; a store elsewhere cannot be locked."""
     if storage.is_url(output):
         yield
         return

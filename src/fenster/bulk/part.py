@@ -1,7 +1,7 @@
 """A part of a shard: the unit of work. Its translations are kept in a file of their own until the shard is assembled.
 
-A part that is the whole shard is assembled by whoever translated it, so that a driver of many shards reads none of
-them. Everything is written whole and depends on its input alone: doing it twice changes nothing.
+A part that is the whole shard is assembled by the worker that translated it, so that a driver of many shards need not
+read any of them. Files are written as a whole and depend on their input alone: writing one twice changes nothing.
 """
 
 from __future__ import annotations

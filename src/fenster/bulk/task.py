@@ -1,4 +1,4 @@
-"""What a worker does, whatever it runs on: a task takes a loaded translator and returns what came of it."""
+"""The work of a worker on any engine: a task takes a loaded translator and returns its outcome."""
 
 from __future__ import annotations
 
@@ -49,4 +49,4 @@ def longest_first(tasks: Sequence[Task]) -> list[Task]:
 
 
 def death(task: Task) -> Died:
-    return Died(f"{task.name}: workers died over it {TRIES} times, perhaps for want of memory")
+    return Died(f"{task.name}: workers died on it {TRIES} times, perhaps from lack of memory")

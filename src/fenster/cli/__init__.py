@@ -47,8 +47,8 @@ COMMANDS = {
     "serve": ("fenster.cli.serve:serve", "Translate over HTTP, for LibreTranslate's clients and others."),
     "score": (
         "fenster.cli.score:score",
-        "Log-probabilities that a model gives to translations of a parallel corpus: one object per sentence, as "
-        "JSONL.",
+        "Score the translations of a parallel corpus with a model: log-probabilities as JSONL, one object per "
+        "sentence.",
     ),
     "evaluate": (
         "fenster.cli.evaluate:evaluate",
@@ -60,12 +60,11 @@ COMMANDS = {
     ),
     "items": (
         "fenster.cli.items:items",
-        "Translate items after 0, 1, 2, 4 and all of their preceding sentences; expected form and formality F1 for "
-        "each.",
+        "Translate items with 0, 1, 2, 4 and all preceding sentences given; expected form and formality F1 for each.",
     ),
     "distance": (
         "fenster.cli.distance:distance",
-        "Accuracy of choices that an earlier sentence decides, by the distance to it in sentences and words.",
+        "Accuracy on choices that depend on an earlier sentence, by the distance to it in sentences and words.",
     ),
     "attention": (
         "fenster.cli.attention:attention",
@@ -81,7 +80,7 @@ COMMANDS = {
     ),
     "bench": ("fenster.bench.commands:app", "Measure speed and memory here, side by side in one run."),
 }
-"""Where each command is, and the first sentence of its help: `fenster --help` imports none of them."""
+"""The location of each command and the first sentence of its help, so that `fenster --help` imports none of them."""
 
 
 def _make_app(*, summaries: bool) -> App:
@@ -147,7 +146,7 @@ def _run(tokens: list[str], debug: bool) -> None:
     except KeyboardInterrupt:
         if debug:
             raise
-        errors.print("[bold red]interrupted[/]; no file was left half-written")
+        errors.print("[bold red]interrupted[/]; no partial file was left behind")
         sys.exit(130)
     except BrokenPipeError:
         # Whoever read our output (head, less) has seen enough.
@@ -160,7 +159,7 @@ def _run(tokens: list[str], debug: bool) -> None:
             raise
         fail(
             f"{'. '.join(str(error).split('. ')[:2])}\n"
-            "  fix: wait until nothing else uses the memory, or lower what is computed at once"
+            "  fix: wait until other programs release memory, or compute less at a time"
         )
     except OSError as error:
         # The operating system refused something outside our files, such as standard output on a full disk.

@@ -22,9 +22,9 @@ def adapt(
 ) -> None:
     """Fine-tune a model on your own translations.
 
-    Some of your documents are held out; training stops when they get no better, and the model is written only if they
-    are translated better than before. An interrupted call resumes with the same command. A few thousand pairs take
-    minutes on a CPU.
+    Some of your documents are held out: training stops when the model no longer improves on them, and the new model
+    is written only if it translates them better than the old one. An interrupted call resumes with the same command.
+    A few thousand pairs take minutes on a CPU.
 
     Examples:
 
@@ -41,12 +41,12 @@ def adapt(
     output
         The folder of the new model.
     general
-        Corpora of general text, of which as much is trained on as of yours, so that the model does not forget it.
-        Without them it is pulled back towards its old weights instead.
+        Corpora of general text. As much of it as of your own text is mixed into training, so that the model does not
+        forget general language. Without them, its weights are pulled back towards the old ones instead.
     minutes
-        The most time that training may take.
+        Upper limit on the training time.
     beam
-        For the comparison of the old and the new model.
+        Beam size for the comparison of the old and the new model.
     device
         Where to train.
     """
@@ -76,5 +76,5 @@ def adapt(
         table.add_row(*comparison.cells)
     wide_console().print(table)
     if not general:
-        report("what this does to other text was not measured; --general CORPUS measures it, and preserves it better")
+        report("the effect on other text was not measured; --general CORPUS measures it, and preserves it better")
     print(f"-> {output}")

@@ -31,7 +31,7 @@ def attention(
 ) -> None:
     """Share of cross-attention on the sentence being translated (the paper's Table 1), by layer and head.
 
-    References are force-decoded. The heat map of a chosen sentence is kept with --output, for `fenster report`.
+    References are force-decoded. With --output, the heat map of one sentence is saved too, for `fenster report`.
 
     Example: `fenster attention -m runs/europarl/concat-1000/model --test test.tsv.xz -o results/concat.json`
 
@@ -79,7 +79,7 @@ def attention(
         table.add_row(line["module"], f"{100 * line['share']:.1f}", f"{line['entropy']:.2f}", heads)
     console = wide_console()
     console.print(table)
-    context = "not limited" if effective is None else f"{effective} tokens"
+    context = "unlimited" if effective is None else f"{effective} tokens"
     console.print(
         f"cross-attention on the current sentence {100 * mean:.1f} % (last layer {100 * last:.1f} %); "
         f"effective context {context}; {seen:,} target tokens of {name}",

@@ -60,11 +60,11 @@ def translate_many(
     if not files or "-" in files:
         raise ConfigError("standard input cannot be combined with other files", fix="name the files")
     if output == "-":
-        raise ConfigError("several files are not written to standard output", fix="give -o FOLDER")
+        raise ConfigError("several files cannot be written to standard output", fix="give -o FOLDER")
     if not storage.is_url(output) and Path(output).is_file():
-        raise ConfigError("is a file", path=output, expected="a folder, new or old", fix="give another with -o")
+        raise ConfigError("is a file", path=output, expected="a new or existing folder", fix="give another with -o")
     if where.workers is not None and where.ray is not None:
-        raise ConfigError("--workers and --ray exclude each other", fix="give one of them")
+        raise ConfigError("--workers and --ray cannot be combined", fix="give only one of them")
     local = [Path(name) for name in files if not storage.is_url(name) and not _is_pattern(name)]
     for path in local:
         if path.name.startswith("-") and path.parent == Path():
@@ -83,7 +83,7 @@ def translate_many(
     others = set(listing.others) - {storage.absolute(str(task.file)) for task in tasks}
     if others:
         some = ", ".join(sorted(others)[:10]) + (" …" if len(others) > 10 else "")
-        report(f"{counted(len(others), 'file')} left out, in no format of documents: {some}")
+        report(f"{counted(len(others), 'file')} skipped, not in a known document format: {some}")
     if not listing.shards and not tasks and not listing.failed:
         raise InputError(
             "nothing to translate there", path=files[0], expected=".parquet or .jsonl files of documents"
@@ -139,7 +139,7 @@ def _report_files(summary: FolderSummary, output: str, seconds: float) -> bool:
         report(f"{segments:,} segments in {seconds:,.1f} s, {segments / seconds:,.1f} per second")
     if summary.copied:
         some = ", ".join(map(str, summary.copied[:10])) + (" …" if len(summary.copied) > 10 else "")
-        report(f"copied as they are, in no format that is translated: {some}")
+        report(f"copied unchanged, since their formats are not translated: {some}")
     return any(file.warnings for file in summary.translated.values())
 
 
@@ -156,10 +156,10 @@ def _report_shards(summary: ShardsSummary, output: str) -> bool:
         report(f"{figures.segments:,} segments in {seconds:,.1f} s, {rate:,.1f} per second")
     for problem, explanation in PROBLEMS.items():
         if count := figures.warnings[problem]:
-            report(f"{counted(count, 'document')} to check, {explanation}: `warnings` has {problem!r}")
+            report(f"{counted(count, 'document')} to check, {explanation} ({problem!r} in `warnings`)")
     if figures.dead:
         some = ", ".join(summary.dead_letters[:10]) + (" …" if len(summary.dead_letters) > 10 else "")
-        report(f"{counted(figures.dead, 'document')} could not be translated; what is wrong with each is in {some}")
+        report(f"{counted(figures.dead, 'document')} could not be translated; the reasons are in {some}")
     if summary.dead_before:
-        report(f"{counted(summary.dead_before, 'document')} of unchanged shards could not be translated before")
+        report(f"{counted(summary.dead_before, 'document')} of unchanged shards could not be translated earlier")
     return bool(figures.dead or figures.warnings or summary.dead_before)

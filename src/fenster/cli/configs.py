@@ -20,7 +20,7 @@ def configs(name: str | None = None, /) -> None:
     Parameters
     ----------
     name
-        `prepare/NAME`, `train/NAME`, or NAME alone where both commands do not have it.
+        `prepare/NAME`, `train/NAME`, or NAME alone if only one of the two has it.
     """
     if name is not None:
         print(_named(name).read_text(encoding="utf-8"), end="")

@@ -56,9 +56,9 @@ def contrapro(
 ) -> None:
     """Contrastive accuracy: how often the true translation scores above all wrong ones.
 
-    Scores come from a file, one per line, for each item the reference and then its variants (as ContraPro's own
-    evaluator reads them, lower being better), or are computed with a model: the log-probability of the whole
-    sequence, gold context included. Ties and NaN count as wrong.
+    Scores are read from a file, one per line: for each item that of the reference, then those of its variants (as for
+    ContraPro's own evaluator; lower is better). Or they are computed with a model, as the log-probability of the
+    whole sequence, gold context included. Ties and NaN count as wrong.
 
     Examples:
 
@@ -77,15 +77,15 @@ def contrapro(
     maximize
         With --scores: higher is better.
     documents
-        ContraPro's folder of documents, for more context than the set itself carries.
+        ContraPro's folder of documents, for more context than the set itself contains.
     left
-        Preceding segments; by default none for sentence-level models, k for those with k sentences of context, or 4.
+        Preceding segments; default: none for sentence-level models, k for those with k sentences of context, else 4.
     right
         Following segments (needs --documents).
     scoring_alignment
-        Of windows, in scoring; that of training if left out, sent-align as a check.
+        Alignment of windows for scoring; by default that of training, with sent-align as a check.
     limit
-        Only the first items.
+        Use only this many items, from the start of the set.
     title
         The system's name in tables.
     translate
@@ -97,13 +97,13 @@ def contrapro(
         Keep the result as JSON.
     """
     if scores is not None and model.model is not None:
-        raise ConfigError("scores and a model to score with are given", expected="either --scores or --model")
+        raise ConfigError("both scores and a model were given", expected="either --scores or --model")
     if scores is not None and (write_scores is not None or translate or scoring_alignment is not None):
         raise ConfigError(
             "--write-scores, --translate and --scoring-alignment need a model", fix="leave --scores out"
         )
     if decoding.alignment is not None and not translate:
-        raise ConfigError("--alignment is for --translate", fix="for scoring there is --scoring-alignment")
+        raise ConfigError("--alignment applies only to --translate", fix="use --scoring-alignment for scoring")
     for name, count in (("--left", left), ("--right", right)):
         if count is not None and count < 0:
             raise ConfigError(f"{name} is {count}", expected="0 or more")

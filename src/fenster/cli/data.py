@@ -1,4 +1,4 @@
-"""`fenster data …`: looking at documents and making some."""
+"""`fenster data …`: inspect documents, and generate some."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def stats(
     paths
         The files of the corpus.
     tokenizer
-        Count this model's pieces instead of words.
+        Count the pieces of this tokenizer instead of words.
     json_
-        Print numbers for programs instead of a table.
+        Print JSON for programs instead of a table.
     """
     documents = stream("counting", paths, None if format is None else FORMATS[format])
     statistics = collect(documents, None if tokenizer is None else Tokenizer.load(tokenizer))
@@ -112,7 +112,7 @@ def verify(folder: Path, /) -> None:
     """
     prepared = PreparedData(folder)
     files = sum(len(shard.files) for split in prepared.manifest.splits.values() for shard in split.shards)
-    print(f"{folder}: {files + 2} files as the manifest describes them")
+    print(f"{folder}: {files + 2} files match the manifest")
 
 
 @app.command
@@ -128,7 +128,7 @@ def show(
     tokens: int = 8000,
     seed: int = 1,
 ) -> None:
-    """Show prepared data as a model will see it: an example, and how the epoch falls into batches.
+    """Show prepared data as a model will see it: an example, and how an epoch is divided into batches.
 
     Example: `fenster data show data/europarl --context adjacent --k 2 --example 17`
 
@@ -199,11 +199,11 @@ def generate_documents(
     output
         Where to write: .jsonl or .tsv, compressed if it ends in .xz or .gz.
     sentences
-        A document continues until it has this many sentences (drawn between the two) and no choice is left open.
+        Range of lengths: a document ends when it has reached a length drawn from this range, and no choice is open.
     distance
-        Fewest and most sentences from the one that decides to the one that depends on it.
+        Smallest and largest distance, in sentences, from the deciding sentence to the one that depends on it.
     echo
-        Chance that sentences in between depend on it too; 0 leaves the deciding sentence as the only evidence.
+        Chance that sentences in between depend on it, too; 0 leaves the deciding sentence as the only evidence.
     decisions
         Also write every choice: document, segment, kind, expected form, options, distance.
     """
@@ -211,10 +211,10 @@ def generate_documents(
     if not fine or documents < 1:
         raise InputError(
             f"out of range: --documents {documents}, --sentences {sentences}, --distance {distance} or --echo {echo}",
-            expected="at least one document, two rising numbers from 1 on, and an echo from 0 to 1",
+            expected="at least one document, two ascending numbers from 1 on, and an echo from 0 to 1",
         )
     if decisions is not None and (decisions.resolve() == output.resolve() or decisions.is_dir()):
-        raise InputError("--decisions must be a file of its own", path=decisions)
+        raise InputError("--decisions must be a separate file", path=decisions)
     made = list(generate(documents, seed=seed, sentences=sentences, distance=distance, echo=echo))
     write = writable_format([output], "choose a name that ends in .jsonl or .tsv").write
     assert write is not None

@@ -31,10 +31,10 @@ def distance(
     output: Output = None,
     counting: CountingOption = CountingOption(),
 ) -> None:
-    """Accuracy of choices that an earlier sentence decides, by the distance to it in sentences and words.
+    """Accuracy on choices that depend on an earlier sentence, by the distance to it in sentences and words.
 
-    With --decisions (from `fenster data generate`) the choices of generated documents. Without, the choices of
-    register in real documents, the deciding sentence being the nearest earlier one whose reference shows it.
+    With --decisions (from `fenster data generate`), these are the choices of generated documents. Without it, they
+    are choices of register in real documents, decided by the nearest earlier sentence whose reference shows one.
 
     Examples:
 
@@ -63,12 +63,12 @@ def distance(
         counter = counting.options.counter()
         if counter is None or FORMALITY not in counter.rules.scores:
             raise ConfigError(
-                "choices of register need --rules with formality, those of generated documents --decisions"
+                "choices of register need --rules that include formality; generated documents need --decisions"
             )
         choices = registers(texts, counter)
     by_distance = bins(choices)
     if not by_distance:
-        raise InputError("no choice that an earlier sentence decides was found", path=hypotheses)
+        raise InputError("found no choice that depends on an earlier sentence", path=hypotheses)
     result = Result(
         kind="distance",
         system=System(name=title or hypotheses.stem),

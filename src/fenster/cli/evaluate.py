@@ -41,8 +41,8 @@ def evaluate(
 ) -> None:
     """BLEU, TER, chrF, document BLEU, pronoun and formality F1 and consistency, with confidence intervals.
 
-    Translations may come from any system: a file with one line per segment. With --model they are made first (an
-    interrupted call resumes), and kept beside --output.
+    Translations may come from any system: a file with one line per segment. With --model they are made first, and
+    kept beside --output; an interrupted call resumes.
 
     Examples:
 
@@ -63,9 +63,9 @@ def evaluate(
     output
         Keep the result as JSON, for `fenster report` and tests between systems.
     by_document
-        Also the scores of each document.
+        Also show the scores of each document.
     training
-        Corpora of the system's training, each in one file: how many pairs of the test set are in them, too, and
+        The system's training corpora, one file each: report how many pairs of the test set they contain, and the
         scores without those.
     """
     if (hypotheses is not None) + (hyp is not None) + (model.model is not None) > 1:

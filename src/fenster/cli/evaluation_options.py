@@ -27,15 +27,15 @@ class TestSetOption:
     test: Paths = None
     "A parallel corpus in any format that `fenster data formats` lists."
     format: FormatName = None
-    "Of --test; guessed from the names if left out."
+    "Format of --test; guessed from the file names if left out."
     src: Path | None = None
     "Instead of --test: source lines. Without them, metrics that need the source are left out."
     ref: Paths = None
     "Reference lines; several files are several references."
     docs: Path | None = None
-    "The document of each line; otherwise lines that are blank in all files end documents."
+    "A file with the name of each line's document; without it, lines that are blank in all files end a document."
     name: str | None = None
-    "Of the test set, in tables; from the files' names if left out."
+    "Name of the test set in tables; taken from the file names if left out."
 
     @property
     def files(self) -> dict[str, list[Path]]:
@@ -93,7 +93,7 @@ class CountingOption:
     resample: Literal["documents", "segments"] = "documents"
     "What confidence intervals resample."
     samples: Annotated[int, Parameter(validator=Number(gte=1))] = 1000
-    "How often."
+    "Number of bootstrap samples."
 
     @property
     def options(self) -> EvaluationOptions:

@@ -27,8 +27,8 @@ def export(
 ) -> None:
     """Write a model folder with smaller weights, in files of about 15 MB.
 
-    It is loaded like any other. With 8 bits it also computes in 8 bits on a CPU (`--no-int8` turns that off); 16 bits
-    are for training that continues elsewhere (`warm_start`).
+    The folder is loaded like any other. An 8-bit model also computes in 8 bits on a CPU (`--no-int8` turns that off);
+    16 bits are for continuing training elsewhere (`warm_start`).
 
     Examples:
 
@@ -44,15 +44,15 @@ def export(
     output
         The folder to write.
     card
-        A Markdown file instead of the model's card.
+        A Markdown file to use instead of the model's own card.
     bits
-        Of each weight.
+        Bits per weight.
     average_with
-        Other models: the weights are the mean of all. For models that were trained from the same weights
-        (`warm_start`); others have nothing in common. A model that is named twice counts twice.
+        Other models to average with: the weights are the mean of all. Use it for models that were trained from the
+        same weights (`warm_start`); others have nothing in common. A model that is named twice counts twice.
     lexicon_from
-        The corpora that the model was trained on, one file each: their words go into the folder, so that translation
-        can tell names, which are not among them, and bring them through unchanged. By default the model's own
+        The corpora that the model was trained on, one file each: their words are stored in the folder, so that
+        translation recognises names, which are not among them, and copies them unchanged. By default the model's own
         lexicon, if it has one.
     """
     from fenster.model.model_folder import export_model

@@ -45,9 +45,9 @@ def import_corpus(
     output
         Where to write; compressed if it ends in .xz or .gz.
     to
-        The format to write (`fenster data formats` lists them); by default what the output's name says, else jsonl.
+        The format to write (`fenster data formats` lists them); by default chosen from the names of the output.
     bad_text
-        What to do with control characters or reserved symbols such as `<sep>`: stop and say where, or keep.
+        What to do with control characters or reserved symbols such as `<sep>`: stop and report where, or keep them.
     """
     hint = "name the format with --to; all names after -o up to the next option are outputs"
     target = writable_format(output, hint) if to is None else FORMATS[to]

@@ -1,4 +1,4 @@
-"""`fenster items`: sentences that need their context (ctxpro), translated after it."""
+"""`fenster items`: sentences that depend on their context (ctxpro), translated with it."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def items(
     decoding: Decoding = DecodeConfig(),
     device: Device = "auto",
 ) -> None:
-    """Translate items after 0, 1, 2, 4 and all of their preceding sentences; expected form and formality F1 for each.
+    """Translate items with 0, 1, 2, 4 and all preceding sentences given; expected form and formality F1 for each.
 
-    An item set (such as ctxpro) is JSONL: `src`, `ref`, `expected` (the form that the translation must hold),
+    An item set (such as ctxpro) is JSONL: `src`, `ref`, `expected` (the form that the translation must contain),
     `document` and `src context`, the preceding source sentences.
 
     Examples:
@@ -55,9 +55,9 @@ def items(
     Parameters
     ----------
     hyp
-        Translations of the items alone, one per line, by any system; --given then says what context it had.
+        Translations of the items themselves, one per line, by any system; --given then says how much context it had.
     given
-        Preceding sentences: numbers, or all.
+        How many preceding sentences to give as context: numbers, or all.
     limit
         Only this many items, taken evenly from the whole set.
     title

@@ -59,7 +59,7 @@ class ModelOption:
             if (folder / MODEL_JSON).is_file():
                 return folder
         have = ", ".join(sorted(path.parent.parent.name for path in self.model.glob("*/model/model.json"))) or "none"
-        raise ConfigError(f"unknown system {self.system!r}", path=self.model, expected=f"one of those there: {have}")
+        raise ConfigError(f"unknown system {self.system!r}", path=self.model, expected=f"one of: {have}")
 
     @property
     def languages(self) -> tuple[str, str]:
@@ -92,8 +92,8 @@ def _without_collecting() -> Iterator[None]:
 
 
 def for_single_items(decoding: DecodeConfig, folder: Path) -> DecodeConfig:
-    """For single items in context: systems with some sentences of context translate sentence by sentence unless told
-    otherwise, since blocks would cut items off from the context that they are given."""
+    """Settings for single items in context: systems with k sentences of context translate sentence by sentence by
+    default, since blocks would separate items from the context that they are given."""
     from fenster.model.model_folder import read_description
 
     overlapping = read_description(folder).context.overlapping

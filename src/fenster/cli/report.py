@@ -33,17 +33,17 @@ def report(
     Parameters
     ----------
     results
-        What evaluate, contrapro, items, distance and attention kept with --output; or folders of it.
+        Results that evaluate, contrapro, items, distance and attention saved with --output, or folders of them.
     output
         The page to write.
     title
-        Of the page.
+        Title of the page.
     against
-        The system, as tables name it, that the others are compared with; by default the first.
+        The system that the others are compared with, by its name in the tables; by default the first.
     rules
         Word lists whose formality forms are marked in examples.
     examples
-        Stretches of documents of each test set, side by side; only if translations and test set still exist.
+        Number of document excerpts per test set, side by side; only if translations and test set still exist.
     """
     if examples < 0:
         raise ConfigError(f"--examples is {examples}", expected="0 or more")
@@ -60,7 +60,7 @@ def report(
     collection = collect(results)
     if collection.skipped:
         some = collection.skipped[0]
-        say(f"{counted(len(collection.skipped), 'JSON file')} left out for want of results, such as {some}")
+        say(f"{counted(len(collection.skipped), 'JSON file')} skipped for lack of results, such as {some}")
     read = [path for placed in collection.results for names in placed.result.files for path in placed.files(names)]
     for written in (output, output.with_suffix(".md")):
         check_not_input(written, read)

@@ -40,8 +40,7 @@ def reproduce(
 ) -> None:
     """Prepare data, train systems, evaluate them and render one table of the paper.
 
-    The same command resumes: runs that have ended and results that exist are used. Without a table, lists tables and
-    tasks.
+    The same command resumes: finished runs and existing results are reused. Without a table, lists tables and tasks.
 
     Examples:
 
@@ -60,9 +59,9 @@ def reproduce(
         Which data: ep (Europarl), ep-en-it (the same in Italian), dlg (dialogue), or the paper's own news, ted and
         os, if you have them.
     systems
-        Instead of those that the table and the task have.
+        Systems to use instead of those of the table and the task.
     seeds
-        Train each system once with each of these; 1 by default. Several give means, and tests over seeds.
+        Train each system once with each of these seeds; 1 by default. Several give means, and tests over seeds.
     budget
         full: until validation stops or 15,000 updates; short: 6,000 updates.
     into
@@ -74,7 +73,7 @@ def reproduce(
     set_
         Override a key of every training: `--set batch.tokens=8000`; may be given several times.
     dry_run
-        Only print the commands, with about how long each takes.
+        Only print the commands, with an estimate of how long each takes.
     """
     plan = built_in_plan()
     if table is None:

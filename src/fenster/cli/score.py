@@ -23,7 +23,7 @@ def score(
     tokens: Flag = False,
     device: Device = "auto",
 ) -> None:
-    """Log-probabilities that a model gives to translations of a parallel corpus: one object per sentence, as JSONL.
+    """Score the translations of a parallel corpus with a model: log-probabilities as JSONL, one object per sentence.
 
     Examples:
 
@@ -38,13 +38,13 @@ def score(
     paths
         A parallel corpus in any format that `fenster data formats` lists.
     alignment
-        Of windows; that of training if left out, sent-align as a check.
+        Alignment of windows; by default that of training, with sent-align as a check.
     context
-        auto: what the model was trained with (each sentence alone, after k others, or in parts of documents).
-        document: each document is one sequence. sentence: each alone. A number: each after that many
-        preceding sentences.
+        auto: as the model was trained (each sentence alone, after k others, or in parts of documents).
+        document: each document is one sequence. sentence: each sentence alone. A number: each sentence after that
+        many preceding ones.
     tokens
-        Also the log-probability of each token, the end symbol last.
+        Also give the log-probability of each token, the end symbol last.
     """
     from fenster.decode.scoring import score_in_context
 

@@ -35,7 +35,7 @@ def serve(
 
     `/translate`, `/languages`, `/detect`, `/translate_file`, `/health` and `/frontend/settings` are LibreTranslate's;
     `/v1/documents` is ours. `/docs` describes all of them, `/metrics` is for Prometheus. Requests in flight share
-    batches. SIGTERM finishes what was accepted.
+    batches. After SIGTERM, accepted requests are finished first.
 
     Examples:
 
@@ -50,11 +50,11 @@ def serve(
     host
         The address to listen on; 0.0.0.0 for all, behind a reverse proxy.
     port
-        0 takes any that is free.
+        The port to listen on; 0 picks a free one.
     beam
-        Hypotheses kept.
+        Hypotheses kept in each search.
     batch_size
-        Searches at once.
+        Number of searches run at once.
     device
         cpu, cuda or auto.
     glossary
@@ -62,22 +62,22 @@ def serve(
     keys
         A file of hashed API keys; without one anybody who reaches the service may use it.
     new_key
-        Make an API key: prints its hash, for the file of keys, and the key itself on standard error.
+        Create an API key: print its hash, for the file of keys, and the key itself on standard error.
     jobs
-        A folder for files that are translated in the background: what is not finished when the service ends is picked
-        up at the next start. Without one they live as long as the service.
+        A folder for files that are translated in the background: jobs that are unfinished when the service ends
+        resume at the next start. Without it, they exist only as long as the service runs.
     requests_per_minute
-        Per key, or per address without keys.
+        Limit per key, or per address if there are no keys.
     most_waiting
-        Requests that may wait for their turn; further ones get 429.
+        Requests that may wait for their turn; further ones get status 429.
     most_characters
-        Of the text of one request; more gets 413.
+        Longest text of a request, in characters; a longer one gets status 413.
     most_bytes
-        Of one request's body; more gets 413.
+        Largest body of a request, in bytes; a larger one gets status 413.
     deadline
-        Seconds that a request may take; then it gets 504.
+        Seconds that a request may take before it gets status 504.
     origins
-        Web pages of these origins may use the service (CORS).
+        Origins whose web pages may use the service (CORS).
     """
     import sys
 

@@ -42,11 +42,11 @@ def translate(
 ) -> None:
     """Translate files, folders, or standard input, each file as a document; or shards of many documents.
 
-    A text has one output line per input line, with the same indentation, list marks and line end; blank lines stay
-    blank, and paragraphs that are wrapped at some width are wrapped again. Lines are split into sentences, which are
-    translated in the context of those before them. In other formats only the words change, and inline markup moves
-    with them. Addresses, code, part numbers and the like come out as they went in, and figures are written as in the
-    target language. With an output file an interrupted translation resumes. Standard input is read to its end first.
+    Plain text keeps one output line per input line, with the same indentation, list marks and line end; blank lines
+    stay blank, and paragraphs that were wrapped at some width are wrapped again. Lines are split into sentences, each
+    translated in the context of those before it. In other formats only the words change, and inline markup moves with
+    them. Addresses, code, part numbers and the like are copied unchanged, and figures are written as in the target
+    language. With an output file, an interrupted translation resumes. Standard input is read to its end first.
 
     Examples:
 
@@ -72,23 +72,23 @@ def translate(
         Shards: .parquet, or .jsonl whose objects have a `text` (or a list of `segments`) each; also at URLs.
     output
         Where to write, compressed if it ends in .xz or .gz; standard output for -. If left out, text goes to standard
-        output, and other files are written beside themselves (report.docx becomes report.de.docx). For a
-        folder, or several files, the folder to write into: the same call resumes, and translates what has changed.
+        output, and other formats are written beside the input (report.docx becomes report.de.docx). For a folder or
+        several files, the folder to write into; the same command resumes, and translates only what has changed.
     format
         text: translated lines. jsonl: one object per segment with source, target, score, warnings and seconds; a
-        .jsonl file holds objects with a `source`, and a `document`, `id` or `register` if wanted. By default what the
-        file's name says, else text.
+        .jsonl file as input has objects with a `source`, and optionally a `document`, `id` or `register`. By default
+        chosen from the file's name, else text.
     one_sentence_per_line
         Do not split lines into sentences.
     keep_lines
-        Exactly one output line per input line, also where a paragraph of a .txt file is wrapped at some width.
+        Write exactly one output line per input line, even if a paragraph of a .txt file is wrapped at some width.
         Otherwise such a paragraph is translated as a whole and wrapped again; standard input never is.
     language
-        Of the source, for splitting into sentences; the model's if left out.
+        The source language, for splitting into sentences; the model's if left out.
     documents
         Blank lines separate documents. Otherwise the file is one document, and context reaches across blank lines.
     columns
-        Of a .csv file, the columns to translate; if left out, the one that is named after the source language. Of
+        For a .csv file, the columns to translate; if left out, the one that is named after the source language. For
         shards, the column of texts, if it is not `text`.
     history
         Earlier sentences and their translations: context that is not translated again. Source TAB translation, one
@@ -97,20 +97,20 @@ def translate(
         Also write source and translation side by side, for a review: .html, .docx, .tmx or .xliff. A corrected .tmx
         or .xliff may be the --history of the next document.
     nbest
-        Hypotheses in JSONL output, no more than --beam; in full-segment decoding only the best has sentences of its
-        own.
+        Number of hypotheses in JSONL output, at most --beam; in full-segment decoding only the best one is split into
+        sentences.
     strict
-        Exit with code 3 if a translation has warnings; the output is written all the same.
+        Exit with code 3 if a translation has warnings; the output is written anyway.
     workers
-        Processes that translate a folder, several files or shards, the longest first. They share the cores unless
-        --threads says how many each of them takes.
+        Number of processes that translate a folder, several files or shards, the longest first. They share the cores
+        unless --threads sets how many each of them uses.
     ray
-        Translate on a Ray cluster: its address, auto for the one of this machine, local to start one. An actor takes
-        a GPU, or --threads cores (one by default).
+        Translate on a Ray cluster: its address, auto for the one that this machine belongs to, or local to start one.
+        Each actor uses a GPU, or --threads cores (one by default).
     actors_per_gpu
         How many of --ray's actors share each GPU. Two processes on an H200 translated 1.8 times as much as one.
     part_size
-        Bytes of text of a shard that a worker translates at a time, and that are lost if it dies; 0: whole shards.
+        Bytes of a shard's text that a worker translates at a time, and loses if it dies; 0: whole shards.
     """
     from fenster.data.corpora.pairs import read_pairs
     from fenster.decode.files import FileOptions, document_format
@@ -124,14 +124,14 @@ def translate(
     if not 1 <= nbest <= max(1, decoding.beam):
         raise ConfigError(f"--nbest is {nbest}", expected=f"1 to {decoding.beam}, which is --beam")
     if actors_per_gpu > 1 and ray is None:
-        raise ConfigError("--actors-per-gpu is for --ray", fix="give --workers instead, or --ray as well")
+        raise ConfigError("--actors-per-gpu requires --ray", fix="give --workers instead, or --ray as well")
     file = Path(files[0]) if len(files) == 1 else None
     languages = (language or model.languages[0], model.languages[1])
     if is_bulk(files, workers=workers, ray=ray):
         if output is None or format is not None or history is not None or bilingual is not None or nbest > 1:
             raise ConfigError(
-                "several files, and shards, are translated into a folder, in their own formats",
-                fix="give -o FOLDER, and neither --format, --history, --bilingual nor --nbest",
+                "several files, and shards, are translated into a folder, each in its own format",
+                fix="give -o FOLDER, without --format, --history, --bilingual or --nbest",
             )
         options = FileOptions(one_sentence_per_line, *languages, keep_lines, documents, columns)
         where = Where(workers, ray, device, part_size, actors_per_gpu)
@@ -140,7 +140,7 @@ def translate(
         return
     kind = document_format(format, file)
     if nbest > 1 and not kind.holds_nbest:
-        raise ConfigError("--nbest is for JSONL output", fix="choose --format jsonl, or leave it out")
+        raise ConfigError("--nbest applies only to JSONL output", fix="choose --format jsonl, or leave it out")
     to_standard_output = output == "-"
     file, target = (_unless_dash(path) for path in (file, None if output is None else Path(output)))
     for path in (target, bilingual):
@@ -154,7 +154,7 @@ def translate(
         target = beside(file, options.target)
     check_output(kind, file, target)
     if kind.is_binary and target is None and sys.stdout.isatty():
-        raise ConfigError("this format is not for a terminal", fix="name an output with -o")
+        raise ConfigError("this format cannot be written to a terminal", fix="name an output with -o")
     parsed = kind.parse(FileSource.read(file), options)
     pairs = [] if history is None else read_pairs(history)
 

@@ -1,11 +1,11 @@
-"""How much context a system sees, and which sentences form a sequence: the one owner of that question.
+"""How much context a system sees, and which sentences form a sequence; only this module decides that.
 
 - `sentence`: each sentence alone;
 - `adjacent`: each sentence after its k predecessors, `<bod>` standing for sentence 0 of the document;
 - `document`: the whole document, split at sentence ends into parts of roughly equal length of at most `limit`
   target tokens; or never split (`limit: null`).
 
-Training, scoring, decoding and analysis all ask here. `spans` are the sequences of training, in which each sentence
+Training, scoring, decoding and analysis all use it. `spans` are the sequences of training, in which each sentence
 counts once; `blocks` cover a document without overlap, as full-segment decoding searches it.
 """
 

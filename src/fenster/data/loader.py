@@ -18,7 +18,7 @@ PREFETCHED_BATCHES = 8  # prepared in the background while earlier ones are trai
 
 @dataclass(frozen=True)
 class DataPosition:
-    """Where a run is in its data: the next batch that no process has taken. All that resuming needs."""
+    """A run's position in its data: the next batch that no process has taken. Resuming needs nothing else."""
 
     epoch: int = 0
     portion: int = 0

@@ -27,7 +27,7 @@ class Mixture:
         self._first_of_group = np.flatnonzero(np.diff(self._groups[self._order], prepend=-1))
 
     def draw(self, rng: np.random.Generator) -> Longs:
-        """The numbers of an epoch's examples, in random order; drawn twice, one appears twice."""
+        """The numbers of an epoch's examples, in random order; an example that is drawn twice appears twice."""
         if self.is_plain:
             return rng.permutation(len(self._index))
         weights = self._weights[self._order[self._first_of_group]]  # [G]
@@ -48,7 +48,7 @@ class Mixture:
 
 
 def mixture_weights(corpora: Sequence[CorpusRecord], wanted: Mapping[str, float]) -> list[float] | None:
-    """The weight of each corpus: as training wants, otherwise as it was prepared; None if the data has no corpora."""
+    """The weight of each corpus, as set for training or else as prepared; None if the data has no corpora."""
     names = [corpus.name for corpus in corpora]
     if unknown := sorted(wanted.keys() - set(names)):
         raise ConfigError(

@@ -46,7 +46,7 @@ class TokenizerConfig(Config):
     """Joint BPE over both languages (sentencepiece)."""
 
     model: Path | None = None
-    """Take this trained model instead of learning one; the settings below are then not used."""
+    """Use this trained model instead of learning one; the settings below are then ignored."""
     vocab_size: int = Field(default=15_000, ge=300)
     """15k as in the paper's NEWS and TED; 32k for large corpora."""
     sample: int = Field(default=1_000_000, ge=1)

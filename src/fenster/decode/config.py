@@ -28,12 +28,12 @@ class DecodeConfig(Config):
     normalisation: float = Field(default=1.0, ge=0)
     """Length penalty: scores are log-probability over length to this power."""
     context: Literal["auto", "part", "document"] | Annotated[int, Field(ge=0)] = "auto"
-    """Sequential decoding: how many preceding sentences are given, or all of the part, or of the document. auto: as
-    in training for adjacent systems, the document for relative positions, else the part."""
+    """Sequential decoding: how many preceding sentences are given as context, or all of the part, or of the document.
+    auto: as in training for adjacent systems, the document with relative positions, else the part."""
     count: Literal["forced", "split", "repair"] = "forced"
-    """Full-segment decoding: how to get exactly one translation per sentence. forced: the search must produce as
-    many. split: cut at separators, missing ones empty, surplus ones joined to the last (the paper). repair: like
-    split, but blocks with a different count are translated again sequentially."""
+    """Full-segment decoding: how to get exactly one translation per sentence. forced: the search must produce
+    that number. split: cut at separators; missing sentences are empty, surplus ones joined to the last (as in the
+    paper). repair: like split, but blocks with a different count are translated again sequentially."""
     lookahead: int = Field(default=0, ge=0)
     """Sequential decoding: following source sentences that the model may see (beyond the paper)."""
     alignment: str | None = None
@@ -46,41 +46,41 @@ class DecodeConfig(Config):
     length_extra: int = Field(default=20, ge=0)
     """See length_ratio."""
     precision: Precision = "tf32"
-    """Of matrix products on a GPU: tf32 rounds their factors to 10 bits, for speed; float32 does not."""
+    """Precision of matrix products on a GPU: tf32 rounds their factors to 10 bits, for speed; float32 does not."""
     int8: bool | None = None
-    """8-bit weights: faster on a CPU, a little less exact. If left out: for models whose files are in 8 bits."""
+    """8-bit weights: faster on a CPU, slightly less exact. By default used if the model's files are in 8 bits."""
     register: Literal["auto", "steady", "formal", "informal"] = "auto"
     """How people are addressed (Sie or du), if the model has symbols for it. auto: as the context suggests. steady:
-    like auto at first; once three forms of address or more agree to 75 %, sentences that do not are searched again
-    in that register."""
+    like auto at first; once there are three forms of address or more, 75 % of them in one register, sentences in the
+    other are searched again in that register."""
     numbers: Literal["convert", "keep", "model"] = "convert"
     """Figures with separators, percentages, amounts, dates and times. convert: written as is usual in the target
     language (216,196 is 216.196 in German). keep: as they are. model: left to the model."""
     quotes: QuotePolicy = "auto"
     """Double quotation marks. Typographic ones become those of the target language. keep: straight ones stay
-    straight. auto: they do, except in stories, whose dialogue is typeset. model: all is left to the model."""
+    straight. auto: likewise, except in stories, whose dialogue is typeset. model: left to the model."""
     protection: bool = True
-    """Addresses, paths, code, marks that programs fill in, part numbers and the like come out as they went in."""
+    """Copy addresses, paths, code, placeholders of templates, part numbers and the like unchanged."""
     protect: tuple[str, ...] = ()
     """Regular expressions of further text to protect; may be given several times."""
     do_not_translate: Path | None = None
     """A file of terms to protect, one per line."""
     memory: Path | None = None
-    """Translations to use again: any corpus (.tmx, .xliff, .csv, .tsv, .jsonl), or lines of source TAB translation. A
-    segment that it has is not translated but taken from it, and serves as context."""
+    """Translations to reuse: any corpus (.tmx, .xliff, .csv, .tsv, .jsonl), or lines of source TAB translation. A
+    segment that occurs there is not translated but copied from it, and serves as context."""
     glossary: Path | None = None
-    """A file of terms whose translation is prescribed (.csv or .tsv: source,target, or source,target,forms with |
-    between forms). Other forms of both are found by rules. A translation without a term is searched again with it;
-    what still lacks one has a warning. Not for full-segment decoding."""
+    """A file of terms with prescribed translations (.csv or .tsv: source,target, or source,target,forms with |
+    between forms). Other forms of both are derived by rules. If a translation lacks a term, the sentence is searched
+    again with it; if the term is still missing, there is a warning. Not for full-segment decoding."""
     guards: bool = True
-    """Translations that look wrong (figures that differ, loops, lengths far off) are searched again without context,
-    with figures protected; what still looks wrong has warnings."""
+    """Search again, without context and with figures protected, if a translation looks wrong (different figures,
+    loops, implausible length); what still looks wrong gets a warning."""
     assume_language: bool = False
     """Do not check that the text is in the model's source language."""
     batch_size: int = Field(default=32, ge=1)
-    """Searches at once, over documents."""
+    """Number of searches run at once, across documents."""
     threads: int | None = Field(default=None, ge=1, le=1024)
-    """Threads on a CPU. If left out: as many as cores are free, or OMP_NUM_THREADS."""
+    """Threads on a CPU. By default OMP_NUM_THREADS, or else as many as there are free cores."""
 
     @field_validator("protect")
     @classmethod

@@ -1,5 +1,5 @@
-"""Translations that lack a term of the glossary, once more: another hypothesis of the same search that has it, or a
-search that must produce it."""
+"""A second try for translations that lack a term of the glossary: another hypothesis of the same search that has it,
+or a search that must produce it."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""What of a segment the model reads.
+"""The part of a segment that the model reads.
 
-Characters without a piece of their own are spelt in bytes, of which a model that hardly saw them makes nonsense.
-Symbols of that kind stand mostly at the edges of a sentence (♪, emoji, bullets): there they are copied through, with
-what ends a sentence after them, and the model does not see them. A segment without any word that has a piece (only
-emoji, a script the model does not know) is its own translation, and so is one without any letter: a rule, a figure,
-dots. Inside a sentence everything stays as it is.
+Characters without a piece of their own are spelt in bytes, and a model that has hardly seen them garbles them. Such
+symbols are mostly at the edges of a sentence (♪, emoji, bullets): there they are copied, with the punctuation that
+ends a sentence after them, and the model does not see them. A segment without any word that has a piece (only emoji,
+or a script that the model does not know) is copied, and so is one without any letter: a rule, a figure, dots. Inside
+a sentence everything stays as it is.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def score(
     is how many target tokens are computed at a time.
     """
     if alignment is not None and loaded.model.variant.alignment is None:
-        raise ConfigError("alignment is for window attention", fix="leave it out")
+        raise ConfigError("alignment applies only to window attention", fix="leave it out")
     on = [bod] * len(documents) if isinstance(bod, bool) else list(bod)
     sides = []
     for (source, target), with_bod in zip(documents, on, strict=True):

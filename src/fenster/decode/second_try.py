@@ -1,4 +1,4 @@
-"""Searches whose result looks wrong, once more: another hypothesis of the same search, a search without context in
+"""A second try for results that look wrong: another hypothesis of the same search, a search without context in
 which every figure is protected, or one in which missing names are protected or the words of the wrong register
 banned."""
 

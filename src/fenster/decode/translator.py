@@ -68,7 +68,7 @@ class Translator:
         config = config or DecodeConfig()
         where = find_device("cpu" if config.int8 and device == "auto" else device)
         if config.int8 and where != "cpu":
-            raise FensterError("int8 weights are for a CPU", fix="use device: cpu, or leave int8 out")
+            raise FensterError("int8 weights work only on a CPU", fix="use device: cpu, or leave int8 out")
         if where == "cpu":
             use_threads(config.threads)
         return cls(load_model(Path(folder), where, config.int8), config)
@@ -207,7 +207,7 @@ class Translator:
                 plans.append(planner.plan(segment.text, self._register(segment), segment.marks))
                 pieces += len(plans[-1].pieces)
         if gold is not None and len(gold) != len(document):
-            raise ConfigError(f"gold has {len(gold)} segments, and the document {len(document)}")
+            raise ConfigError(f"gold has {len(gold)} segments, but the document has {len(document)}")
         known = [
             np.array(ids, dtype=self.tokenizer.dtype)
             for one, plan in zip(done, plans, strict=False)
@@ -245,7 +245,7 @@ class Translator:
             raise InputError(f"unknown register {wanted!r}", expected=f"auto, {', '.join(REGISTERS)}")
         if register not in self.tokenizer.registers:
             raise ConfigError(
-                "this model cannot be told a register: it has no symbols for it",
+                "this model does not support registers: it has no symbols for them",
                 fix="leave the register out, or choose a model that was prepared with tokenizer.symbols",
             )
         return register
@@ -292,4 +292,4 @@ def _check_windows(loaded: LoadedModel, config: DecodeConfig) -> None:
         raise ConfigError(f"unknown alignment for decoding {config.alignment!r}", expected=", ".join(known))
     for name, value in (("alignment", config.alignment), ("focus", config.focus)):
         if value and loaded.model.variant.decoding_alignment is None:
-            raise ConfigError(f"{name} is for window attention", fix="leave it out")
+            raise ConfigError(f"{name} applies only to window attention", fix="leave it out")

@@ -43,8 +43,8 @@ def evaluate(
     options: EvaluationOptions | None = None,
     seen: npt.NDArray[np.bool_] | None = None,
 ) -> Result:
-    """The result of every metric; those that cannot be measured are listed with the reason. Where `seen` marks
-    segments that are in the training data, also without them."""
+    """The result of every metric; those that cannot be measured are listed with the reason. If `seen` marks
+    segments that are in the training data, there are scores without them, too."""
     options = options or EvaluationOptions()
     counter = options.counter() if test_set.with_source else None
     measurements: list[Measurement] = []

@@ -82,10 +82,10 @@ def compare_seeds(
 ) -> Comparison:
     """The mean over the seeds of one system against that of another: a test over seeds and units at once.
 
-    Every sample draws units, the same for all, and what chance seeds add to each system's mean. The multi-bootstrap
-    of Sellam et al. 2022 draws seeds with replacement for that, which says little with three of them; here it is
-    drawn from Student's distribution with the variance between seeds, less what drawing units already shows of it. A
-    system with one seed counts as if others were equal.
+    Every sample draws units, the same for all systems, and the random effect of seeds on each system's mean. For the
+    latter, the multi-bootstrap of Sellam et al. 2022 draws seeds with replacement, which says little with three of
+    them; here it is drawn from Student's distribution with the variance between seeds, less the part of it that
+    drawing units already shows. A system with one seed counts as if further seeds gave the same result.
     """
     if len({len(rows) for rows in (*ours, *theirs)}) != 1:
         raise ValueError("results of different units cannot be paired")

@@ -24,8 +24,6 @@ import psutil
 
 from fenster.errors import FensterError, InputError, writing
 
-"""(line number from 1, text without its end) pairs."""
-
 STANDARD_INPUT = "standard input"
 _REMOVALS = 20  # attempts, a tenth of a second apart
 _MAGIC = {

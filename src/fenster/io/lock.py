@@ -49,7 +49,7 @@ if sys.platform == "win32":
 else:
 
     def is_held(path: Path) -> bool:
-        """True if a process holds the lock at `path`: a look that needs no right to write, and disturbs no other."""
+        """True if a process holds the lock at `path`; checking needs no write permission and disturbs nobody."""
         try:
             with path.open("rb") as stream:
                 fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -27,7 +27,7 @@ _FUNCTIONS = {  # arguments and result, as the C++ files have them
 
 @cache
 def library() -> ctypes.CDLL | None:
-    """None if the package was installed where no compiler was."""
+    """The compiled library; None if the package was installed without a compiler."""
     paths = (_FOLDER / f"_native{suffix}" for suffix in EXTENSION_SUFFIXES)
     path = next((path for path in paths if path.is_file()), None)
     if path is None:
@@ -38,6 +38,6 @@ def library() -> ctypes.CDLL | None:
             function = getattr(loaded, name)
             function.argtypes, function.restype = [_TYPES[one] for one in arguments], result
     except (OSError, AttributeError) as error:  # another system's, or an older version's
-        report(f"the compiled library cannot be used ({error}); install fenster again. Computing without it")
+        report(f"the compiled library cannot be used ({error}); computing without it. To fix this, reinstall fenster")
         return None
     return loaded

@@ -1,4 +1,4 @@
-"""What long work tells people, on stderr: lines that stay, and a progress bar; in a log, a line now and then."""
+"""Progress messages on stderr: lines that stay, and a progress bar; in a log, a line now and then."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def wide_console() -> Console:
 
 @contextmanager
 def bar(title: str, total: float) -> Iterator[Callable[[float], None]]:
-    """A bar with percentage and ETA that appears while the block runs; the value advances it. Without a terminal, a
-    line every LOG_SECONDS."""
+    """A bar with percentage and ETA that appears while the block runs; call the value to advance it. Without a
+    terminal, a line every LOG_SECONDS."""
     if not console.is_terminal:
         yield _logged(title, total)
         return

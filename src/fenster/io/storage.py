@@ -100,8 +100,8 @@ def version_of(name: str) -> str:
 
 @_in_plain_words
 def matching(pattern: str) -> list[str]:
-    """The files that a name, or a pattern with `*` if no file is called so, stands for, in order; a folder stands for
-    all files below it. Hidden ones count only if they are named."""
+    """The files that a name stands for, in order: the file itself, all files below a folder, or the matches of a
+    pattern with `*`. Hidden files count only if they are named."""
     files, path = _opened(pattern)
     fixed = path
     if files.isdir(path):
@@ -147,7 +147,7 @@ def reading(name: str) -> Iterator[IO[bytes]]:
     except FileNotFoundError:
         raise InputError("no such file", path=name, fix="check the name") from None
     except PermissionError:
-        raise InputError("may not be read", path=name, fix="check who may read it") from None
+        raise InputError("permission denied", path=name, fix="check its permissions") from None
 
 
 @contextmanager

@@ -85,9 +85,9 @@ class NumberStyle(Config):
     unit_link: str = "(?!)"
     """As a regular expression, what follows a unit and is not translated: 2 pints of beer are 2 Pints Bier."""
     singular_units: tuple[str, ...] = ()
-    """Units that several of have another form: ten foot soldiers are no measure."""
+    """Units whose plural has another form: the singular after a number is no measure, as in ten foot soldiers."""
     no_measure: str = "(?!)"
-    """As a regular expression, a number in words and a unit that rather are no measure: two feet."""
+    """As a regular expression, a number in words and a unit that are probably not a measure: two feet."""
     cardinals: dict[str, int] = Field(default_factory=dict)
     """Words for numbers, hundred and thousand included."""
     cardinal_link: str = ""

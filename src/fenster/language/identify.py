@@ -40,8 +40,8 @@ class LanguageCheck:
 
 
 def detect_language(text: str, expected: tuple[str, ...]) -> tuple[str, float]:
-    """(the code of the language that a text is in, how sure that is); one of those expected unless another is quite
-    likely, since a few words could be of any."""
+    """(code of a text's language, its probability); one of the expected languages unless another is quite likely,
+    since a few words could be in any language."""
     code, sure = _identifier(()).classify(text)
     if sure < _LIKELY and code not in expected:
         code, sure = _identifier(expected).classify(text)

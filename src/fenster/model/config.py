@@ -24,7 +24,7 @@ class ModelConfig(Config):
     d_model: int = Field(default=512, ge=1)
     """Size of embeddings and layers (d)."""
     ffn: int = Field(default=2048, ge=1)
-    """Size of the feed-forward layers' inside."""
+    """Inner size of the feed-forward layers."""
     heads: int = Field(default=8, ge=1)
     dropout: float = Field(default=0.1, ge=0, lt=1)
     """Of embeddings and sub-layer outputs; none on attention weights, as in fairseq."""

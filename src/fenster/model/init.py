@@ -39,7 +39,7 @@ class WithoutWeights(TorchFunctionMode):
 
 def load_partial(model: nn.Module, weights: Mapping[str, Tensor]) -> tuple[list[str], list[str]]:
     """Copy matching weights from another model. Returns (names left at their initial values, source names that were
-    not used); partial matches appear in both senses. Raises ValueError on incompatible shapes.
+    not used); names that match only in part are listed, too. Raises ValueError on incompatible shapes.
 
     Attention may differ. An output projection for several contexts side by side takes a projection for a single
     context in equal shares, so that sequences of one sentence, where LST's contexts are the same, are projected as

@@ -1,5 +1,5 @@
 """Label-smoothed cross-entropy straight from hidden states, in chunks: all logits never exist at once. With R-Drop,
-of two passes whose dropout differs, which are to predict the same.
+over two passes with different dropout, whose predictions should agree.
 
 Each chunk's gradient is computed right after its logits, in the forward pass, so that the largest thing in memory
 is a chunk of logits however long the document is. Targets that are padding (as fixed shapes need) do not count.

@@ -117,7 +117,7 @@ def export_model(
         raise InputError("is a file", path=output, expected="the name of a folder to write")
     if output.exists() and not all(p.name in ours or p.match("weights*.safetensors") for p in output.iterdir()):
         raise InputError(
-            "holds files that are not a model, which would be lost", path=output, fix="choose a new folder"
+            "holds files that are not part of a model and would be lost", path=output, fix="choose a new folder"
         )
     loaded = load_model(folder)
     description = loaded.description.model_copy(update={"bits": bits})
@@ -139,9 +139,9 @@ def _alike(other: LoadedModel, first: LoadedModel) -> dict[str, Tensor]:
     """The weights of `other`, which must have the network and the tokenizer of `first` for a mean to make sense."""
     mine, theirs = ({name: x.shape for name, x in model.model.state_dict().items()} for model in (first, other))
     if mine != theirs:
-        raise InputError("another network, whose weights have other shapes", path=other.folder)
+        raise InputError("a different network: its weights have other shapes", path=other.folder)
     if first.tokenizer.sha256 != other.tokenizer.sha256:
-        raise InputError("another tokenizer", path=other.folder, expected=f"that of {first.folder}")
+        raise InputError("a different tokenizer", path=other.folder, expected=f"that of {first.folder}")
     return other.model.state_dict()
 
 

@@ -22,7 +22,7 @@ _EMBEDDING = "embedding.weight"
 def quantized(model: Transformer) -> Transformer:
     """A copy whose linear layers have int8 weights, for decoding on a CPU."""
     if model.device.type != "cpu":
-        raise FensterError("int8 weights are for a CPU", fix="use device: cpu, or leave int8 out")
+        raise FensterError("int8 weights work only on a CPU", fix="use device: cpu, or leave int8 out")
     with WithoutWeights():
         small = Transformer(model.config, len(model.embedding.weight), model.ratio)
     fill(small, model.state_dict(), int8=True)

@@ -31,7 +31,7 @@ def run(steps: Sequence[Step], say: Callable[[str], None]) -> None:
             say(f"{label}: done already")
             continue
         left = sum(later.seconds for later in steps[number - 1 :] if not later.done)
-        say(f"{label} (about {duration(step.seconds)}; all that is left about {duration(left)})")
+        say(f"{label} (about {duration(step.seconds)}; about {duration(left)} left in all)")
         code = _call([sys.executable, "-m", "fenster", *step.command])
         if code < 0 or code in (130, 143):
             raise KeyboardInterrupt

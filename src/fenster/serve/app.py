@@ -29,9 +29,9 @@ from fenster.serve.sessions import Sessions
 from fenster.serve.watch import DOCS, Watch, error_response
 
 _RETRY = 5  # seconds after which a client may try again when the queue is full
-_ABOUT = """Document-level machine translation. A page for people is at [/](/).
+_ABOUT = """Document-level machine translation. There is a web page at [/](/).
 
-Requests under *LibreTranslate* are answered as that program answers them; those under *documents* and *files* know
+Requests under *LibreTranslate* are answered as that program answers them; those under *documents* and *files* support
 documents, registers, glossaries and history. Errors are `{"error": "…"}`."""
 _CROSS_ORIGIN: dict[str, Any] = {
     "allow_methods": ["GET", "POST", "DELETE"],
@@ -109,7 +109,7 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(TooLateError)
     async def too_late(_: Request, error: TooLateError) -> JSONResponse:
-        return error_response(504, "the translation took longer than it may")
+        return error_response(504, "the translation took longer than allowed")
 
     @app.exception_handler(FailedError)
     async def failed(_: Request, error: FailedError) -> JSONResponse:

@@ -15,11 +15,11 @@ class ServeConfig(Config):
     most_waiting: int = Field(default=256, ge=1)
     """Requests that may wait for their turn; further ones are told to come back later (429)."""
     most_characters: int = Field(default=200_000, ge=1)
-    """Of the text of one request; more is refused (413)."""
+    """Longest text of a request, in characters; a longer one is refused (413)."""
     most_bytes: int = Field(default=50_000_000, ge=1)
-    """Of one request's body, files included; more is refused (413)."""
+    """Largest body of a request in bytes, files included; a larger one is refused (413)."""
     deadline: float = Field(default=600.0, gt=0, le=7 * 24 * 3600.0)
-    """Seconds that a request may take; then it is given up (504)."""
+    """Seconds that a request may take before it is abandoned (504)."""
     keys: Path | None = None
     """A file of API keys, hashed (`fenster serve --new-key`); without one anybody who reaches the service may use
     it."""

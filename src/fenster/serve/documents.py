@@ -34,7 +34,7 @@ class DocumentRequest(Config):
     history: tuple[tuple[str, str], ...] = ()
     """Earlier sentences with their translations: context only."""
     session: str = ""
-    """A session of /v1/sessions: what was translated in it before is context, and this document is added to it."""
+    """A session from /v1/sessions: its earlier translations are context, and this document is added to it."""
     glossary: GlossaryField = Field(default={})
     """Terms with their translations, or with all forms of them; they win over those of the service."""
     alternatives: int = Field(default=0, ge=0, le=10)
@@ -90,8 +90,8 @@ async def documents(
 
 @router.post("/sessions", status_code=201)
 async def new_session(request: Request) -> dict[str, str]:
-    """Begin a conversation: `/documents` with this `session` have those before them as context. Forgotten after an
-    hour without use."""
+    """Begin a conversation: requests to `/documents` with this `session` have those before them as context. A session
+    is forgotten after an hour without use."""
     check_access(request, None)
     return {"session": service_of(request).sessions.new()}
 

@@ -179,7 +179,7 @@ class Engine:
                 traceback.print_exception(error)
                 pool = self.translator.pool()
                 for job in list(self._open.values()):
-                    self._end(job, FailedError("the translation failed; the server's log says why"))
+                    self._end(job, FailedError("the translation failed; see the server's log"))
 
     @property
     def alive(self) -> bool:

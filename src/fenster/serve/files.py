@@ -1,4 +1,4 @@
-"""Files in the background: send one, ask how far it is, fetch the result."""
+"""Translation of files in the background: upload one, ask for its progress, fetch the result."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def shown_name(name: str, language: str) -> str:
 
 @router.post("", status_code=202, openapi_extra=openapi.upload({"register": "formal", "glossary": _GLOSSARY}))
 async def add(request: Request) -> dict[str, Any]:
-    """Send a `file`; if wanted, a `register`, and a `glossary`: a JSON object of terms with their translations, or
-    with lists of all forms. The answer names the job."""
+    """Send a `file`, and optionally a `register` and a `glossary`: a JSON object of terms with their translations, or
+    with lists of all forms. The response names the job."""
     service, fields = service_of(request), await fields_of(request)
     check_access(request, fields.get("api_key"))
     upload = fields.get("file")
@@ -68,7 +68,7 @@ async def add(request: Request) -> dict[str, Any]:
 
 @router.get("/{token}")
 async def status(request: Request, token: str) -> dict[str, Any]:
-    """How far a job is: `state` is waiting, running, done or failed."""
+    """The progress of a job: `state` is waiting, running, done or failed."""
     return _job(request, token).status()
 
 
@@ -89,7 +89,7 @@ async def bilingual(
     try:
         data = await service_of(request).jobs.bilingual(job, f".{format}")
     except FileNotFoundError:
-        raise RefusedError(409, "an earlier version translated this file, without a review") from None
+        raise RefusedError(409, "this file was translated by an earlier version, which kept no review") from None
     name = shown_name(f"{Path(job.name).stem}.{format}", "bilingual")
     headers = {"Content-Disposition": f"attachment; filename*=utf-8''{quote(name)}"}
     return Response(data, media_type="application/octet-stream", headers=headers)

@@ -172,7 +172,7 @@ class FileJobs:
             job.state, job.error = "failed", str(error) or type(error).__name__
         except Exception as error:
             traceback.print_exception(error)
-            job.state, job.error = "failed", "something went wrong; the server's log says what"
+            job.state, job.error = "failed", "something went wrong; see the server's log"
         self._keep(job)
 
     def _parsed(self, job: FileJob) -> ParsedFile:

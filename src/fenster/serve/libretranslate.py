@@ -35,7 +35,7 @@ _EXAMPLE = {
 @router.post("/translate", openapi_extra=openapi.body(_EXAMPLE, ("q", "source", "target")))
 async def translate(request: Request) -> dict[str, Any]:
     """Translate `q`, a text or a list of texts, which are one document. `format`: text or html. `alternatives`: how
-    many others to give, of texts of a single sentence. `register`: formal or informal, ours."""
+    many more translations to give, for texts of a single sentence. `register` (our addition): formal or informal."""
     service, fields = service_of(request), await fields_of(request)
     check_access(request, fields.get("api_key"))
     given = fields.get("q")

@@ -73,10 +73,10 @@ async def attention(request: Request, body: AttentionRequest) -> dict[str, Any]:
     check_access(request, None)
     service = service_of(request)
     if len(body.sources) != len(body.targets):
-        raise RefusedError(400, "sources and targets must be as many")
+        raise RefusedError(400, "there must be as many targets as sources")
     service.check_length([*body.sources, *body.targets])
     if sum(map(len, (*body.sources, *body.targets))) > _MOST_ATTENTION:
-        raise RefusedError(413, f"attention is shown of at most {_MOST_ATTENTION} characters")
+        raise RefusedError(413, f"attention is shown for at most {_MOST_ATTENTION} characters")
     pair = ParallelDocument(Document.of("", body.sources), Document.of("", body.targets))
     loaded = service.engine.translator.loaded
     return {"words": await service.engine.call(lambda: looked_at(loaded, pair, body.word))}

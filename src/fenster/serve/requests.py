@@ -62,7 +62,7 @@ class Service:
         if length > most:
             raise RefusedError(413, f"Invalid request: request ({length}) exceeds text limit ({most})")
         if any("\ud800" <= character <= "\udfff" for text in texts for character in text):
-            raise RefusedError(400, "Invalid request: the text holds half a surrogate pair, which is no character")
+            raise RefusedError(400, "Invalid request: the text contains half a surrogate pair, not a character")
         self.metrics.characters.inc(length)
 
 

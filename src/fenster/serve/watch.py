@@ -54,7 +54,7 @@ class Watch:
         try:
             most = self._service.config.most_bytes
             if _is_too_large(Headers(scope=scope), most):
-                message = f"Invalid request: the body must have a length, of at most {most} bytes"
+                message = f"Invalid request: the body must have a Content-Length of at most {most} bytes"
                 await error_response(413, message)(scope, receive, watched)
             else:
                 await self._app(scope, receive, watched)
@@ -62,7 +62,7 @@ class Watch:
             traceback.print_exception(error)
             if status:
                 raise  # the answer has begun: the connection is closed
-            await error_response(500, "something went wrong; the server's log says what")(scope, receive, watched)
+            await error_response(500, "something went wrong; see the server's log")(scope, receive, watched)
         finally:
             self._note(scope, status, time.monotonic() - began)
 

@@ -37,15 +37,16 @@ class OptimizerConfig(Config):
     smoothing: float = Field(default=0.1, ge=0, lt=1)
     """Label smoothing."""
     rdrop: float = Field(default=0.0, ge=0, le=100)
-    """R-Drop: every batch goes through the model twice, with different dropout, and predictions that differ cost this
-    much (the paper's alpha; 5 there). Twice the time per update; for data that plain training overfits."""
+    """R-Drop: every batch goes through the model twice, with different dropout, and differences between the
+    predictions are penalised with this weight (the paper's alpha; 5 there). It takes twice the time per update; for
+    data that plain training overfits."""
     word_dropout: float = Field(default=0.0, ge=0, lt=1)
     """Share of the source tokens that training hides (as `<unk>`, others in each pass), so that the model learns to
-    find what they say in the context: Fernandes et al. 2021, "Measuring and Increasing Context Usage"; 0.1 to 0.2
+    infer them from the context: Fernandes et al. 2021, "Measuring and Increasing Context Usage"; 0.1 to 0.2
     there. Control symbols are never hidden."""
     anchor: float = Field(default=0.0, ge=0, le=1000)
-    """Fine-tuning: after every update weights are pulled back towards those of the warm start, by this times the
-    learning rate of the way."""
+    """Fine-tuning: after every update, weights are pulled back towards those of the warm start; this times the
+    learning rate is the share of the distance that they move."""
     batches: int = Field(default=1, ge=1)
     """Batches per update, over all processes: the run is the same on one process as on several."""
     bad_updates: int = Field(default=20, ge=1)
@@ -79,7 +80,7 @@ class ValidConfig(Config):
     """Token budget of a validation batch."""
     choose: Literal["best", "last"] = "best"
     """The weights that `model/` holds: those of the best perplexity so far, or of the last validation. R-Drop makes
-    predictions less sharp, so that perplexity rises where translations get better."""
+    predictions less sharp, so that perplexity may rise although translations get better."""
 
 
 class AverageConfig(Config):
@@ -88,14 +89,14 @@ class AverageConfig(Config):
     ema: float | None = Field(default=None, gt=0, lt=1)
     """Decay of an exponential moving average, such as 0.999; it is validated and saved instead of the raw weights."""
     last: int | None = Field(default=None, ge=2)
-    """At the end, average the weights of this many last validations; kept if the average validates better."""
+    """At the end, average the weights of this many of the last validations; kept if that validates better."""
 
 
 class CheckpointConfig(Config):
     every: int = Field(default=1000, ge=1)
     """Updates between checkpoints."""
     minutes: float = Field(default=10, gt=0)
-    """And no longer than this between them."""
+    """Maximum number of minutes between checkpoints."""
     keep: int = Field(default=2, ge=1)
     """Checkpoints kept, newest first: if the newest is damaged, the run resumes from the one before. The best model
     is kept beside them."""
@@ -116,7 +117,7 @@ class CardConfig(Config):
     """What the model card says beyond what the run knows."""
 
     licence: str | None = None
-    """Of the model; should follow from the data's."""
+    """Licence of the model; it should follow from that of the data."""
     note: str | None = None
     """About the data, such as where it comes from and what it may be used for."""
 
@@ -146,7 +147,7 @@ class TrainConfig(Config):
     log: LogConfig = LogConfig()
     card: CardConfig = CardConfig()
     seed: int = Field(default=1, ge=0, lt=1 << 20)
-    """Of initial weights and dropout; batch.seed orders the data."""
+    """Seed of initial weights and dropout; batch.seed orders the data."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """auto: bfloat16 autocast on a GPU, float32 on a CPU. Weights are float32 always."""
@@ -170,7 +171,7 @@ class TrainConfig(Config):
     @model_validator(mode="after")
     def _anchored(self) -> TrainConfig:
         if self.optimizer.anchor and self.warm_start is None:
-            raise ValueError("optimizer.anchor pulls towards the weights of warm_start: name a model there")
+            raise ValueError("optimizer.anchor pulls towards the weights of warm_start: set that to a model")
         return self
 
     @property
@@ -187,8 +188,8 @@ _FREE = ("data", "output", "stop", "checkpoint", "log", "card", "device")
 
 
 def binding(config: dict[str, Any]) -> dict[str, Any]:
-    """What a run that resumes must agree with. Where the weights of its warm start came from no longer matters, only
-    that there were some."""
+    """The settings that must not change when a run resumes. Where the weights of its warm start came from no longer
+    matters, only that there were some."""
     kept = {key: value for key, value in config.items() if key not in _FREE}
     return kept | {"warm_start": None if kept.get("warm_start") is None else "a model"}
 

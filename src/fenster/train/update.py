@@ -96,7 +96,7 @@ class Engine:
         self._graphs = _switch(config.graphs, can)
         if self._graphs and not can:
             raise FensterError(
-                "graphs: on needs one process on a GPU, without checkpointing: layers", fix="take graphs: auto"
+                "graphs: on needs one process on a GPU, without checkpointing: layers", fix="use graphs: auto"
             )
         self.pad_multiple = max(128, config.batch.tokens // 16) if self._graphs else None
         objective = Objective(model, settings, _switch(config.compile, cuda), n_symbols)

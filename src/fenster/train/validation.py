@@ -1,9 +1,8 @@
 """Perplexity that can be compared between systems: every sentence counts once, whatever its context.
 
 A system with adjacent context sees a sentence in several examples; it counts where it is the current (last) one.
-`<bod>` never counts. Two figures, with the same denominators for every system: over the sentences' own tokens, and
-over these plus one end symbol per sentence (`<sep>` or `<eos>`), so that the denominator is the same for every
-system.
+`<bod>` never counts. There are two figures, with the same denominators for every system: over the sentences' own
+tokens, and over these plus one end symbol per sentence (`<sep>` or `<eos>`).
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from fenster.train.inputs import Inputs
 
 
 def perplexity(nll: float) -> float:
-    """exp, without overflow for a model that knows nothing; NaN counts as that too."""
+    """exp, limited so that a useless model causes no overflow; NaN counts as the limit, too."""
     return math.exp(min(700.0, nll))
 
 

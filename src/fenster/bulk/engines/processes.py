@@ -1,6 +1,6 @@
 """Tasks on several processes: each loads the model once and takes the longest task that is left.
 
-A process that dies (killed, out of memory) takes nothing with it: what was being translated is tried again, one task
+If a process dies (killed, out of memory), nothing else is lost: the tasks that were in progress are tried again, one
 at a time. Files resume from their journals.
 """
 
@@ -48,7 +48,7 @@ class Processes:
                     done.add(task)
                     yield task, outcome
             except BrokenProcessPool:
-                report("a worker died; what it was translating is tried again")
+                report("a worker died; what it was translating will be tried again")
                 deaths.update(alone)
                 suspects += [] if alone else [task for task in left if task not in done][: self._count]
             for task in [task for task in alone if deaths[task] == TRIES]:
@@ -91,7 +91,7 @@ def _require_loading(pool: ProcessPoolExecutor) -> None:
         error = loading.result()
     except BrokenProcessPool:
         error = FensterError(
-            "a worker died while it loaded the model", fix="take fewer --workers: each needs memory for the model"
+            "a worker died while loading the model", fix="use fewer --workers: each needs memory for the model"
         )
     if error is not None:
         raise error

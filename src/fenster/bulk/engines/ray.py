@@ -78,7 +78,7 @@ class RayCluster:
             raise FensterError(
                 f"no Ray cluster answers at {self._address!r} ({str(error).splitlines()[0]})",
                 expected="auto, local, or HOST:PORT",
-                fix="start one (`ray start --head`), or take --ray local",
+                fix="start one (`ray start --head`), or use --ray local",
             ) from None
 
     def _wave(self, ray: Any, tasks: Sequence[Task]) -> Iterator[tuple[Task, Any]]:
@@ -138,7 +138,7 @@ class Boxed:
 
 
 class Attempts:
-    """Counts how often each task was begun: an actor that dies cannot say over what."""
+    """Counts how often each task was begun, since an actor that dies cannot report which task it died on."""
 
     def __init__(self) -> None:
         self._begun: dict[int, int] = {}

@@ -49,8 +49,8 @@ FORMATS: Registry[Format] = Registry(
 
 
 def guess_format(paths: Sequence[Path]) -> Format:
-    """The first format that recognises the files, by the last name before the first; plain text if none does and
-    there are two or three of them. An error asks for --format."""
+    """The first format that recognises the files, judging by the last name, then by the first; plain text if none
+    does and there are two or three of them. Otherwise an error asks for --format."""
     others = [form for form in FORMATS.values() if form is not PLAIN]
     for form in others if paths else ():
         if form.recognises(paths):
@@ -81,7 +81,7 @@ def writable_format(paths: Sequence[Path], fix: str) -> Format:
     if len(paths) == 1 or set(suffixes) & known:
         one = [suffix for form in FORMATS.values() if form.write is not None for suffix in form.suffixes]
         raise InputError(
-            f"cannot tell what to write to {' '.join(map(str, paths))}",
+            f"cannot tell which format to write to {' '.join(map(str, paths))}",
             expected=f"one {' or '.join(one)} (.xz and .gz may follow), or two or three text files",
             fix=fix,
         )

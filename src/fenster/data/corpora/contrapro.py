@@ -120,7 +120,7 @@ def _item(
     if documents is not None:
         if "document id" not in record or "segment id" not in record:
             raise InputError(
-                f"item {number} has no 'document id' and 'segment id' to look its context up by",
+                f"item {number} has no 'document id' and 'segment id', by which its context is found",
                 path=path,
                 fix="leave the documents folder out to use the context inside the file",
             )
@@ -132,7 +132,7 @@ def _item(
             raise InputError(
                 f"item {number} has {len(sides[0])} segments of 'src context' and {len(sides[1])} of 'ref context'",
                 path=path,
-                expected="as many on both sides",
+                expected="the same number on both sides",
             )
         before, after = [side[len(side) - kept :] for side in sides], [[], []]
     segment_id = str(record.get("segment id", ""))

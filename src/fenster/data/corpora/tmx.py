@@ -1,7 +1,7 @@
 """Translation memories in TMX 1.4.
 
-Of the languages of a unit the header's `srclang` is the source, and the first other one the target. A property
-`x-document` names a unit's document; without it the file is one document.
+In each unit, the header's `srclang` is the source language, and the first other language is the target. A property
+`x-document` names a unit's document; without it, the file is one document.
 """
 
 from __future__ import annotations

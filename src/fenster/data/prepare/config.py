@@ -42,12 +42,12 @@ class CorpusConfig(Config):
     format: str | None = None
     """One of `fenster data formats`; guessed from the names if left out."""
     name: str = ""
-    """What training's `mixture` calls it; the first path's folder and file name if left out."""
+    """Its name in training's `mixture`; the first path's folder and file name if left out."""
     weight: float = Field(default=1.0, ge=0, le=100, allow_inf_nan=False)
     """How often each of its documents is drawn per epoch of training: 2 is twice, 0.5 every other epoch on average.
     Training may set others (`mixture`)."""
     cap: int | None = Field(default=None, ge=1)
-    """Most sentence pairs: documents that would go over it are left out."""
+    """Maximum number of sentence pairs: documents that would exceed it are left out."""
     variants: bool = False
     """Documents with the same source are versions of one (the same sentence with du and with Sie): an epoch draws one
     of them."""
@@ -98,12 +98,12 @@ class AugmentConfig(Config):
     versions: int = Field(default=0, ge=0, le=8)
     """Versions besides the plain one."""
     spans: Share = 0.9
-    """Sentences in which spans and numbers that both sides have become placeholders."""
+    """Share of sentences in which spans and numbers that both sides contain become placeholders."""
     names: Share = 0.05
-    """Capitalised words of such sentences that both sides have, and that become placeholders as well."""
+    """Share of the capitalised words common to both sides of such sentences that become placeholders as well."""
     registers: Share = 0.7
-    """Documents whose sentences begin with a symbol for the register of their translation, counted on the target
-    side."""
+    """Share of documents whose sentences begin with a symbol for the register of their translation, which is
+    determined from the target side."""
     seed: int = 1
 
 
@@ -117,7 +117,7 @@ class PrepareConfig(Config):
     tokenizer: TokenizerConfig = TokenizerConfig()
     filters: FilterConfig = FilterConfig()
     languages: tuple[str, str] = ("en", "de")
-    """Codes of the source and the target language: conventions for numbers, forms of address."""
+    """Codes of the source and the target language, which determine number conventions and forms of address."""
     augment: AugmentConfig = AugmentConfig()
     max_sentence_tokens: int = Field(default=1000, ge=1)
     """No sentence of any split may have more tokens than this on a side; stop with file and line. In

@@ -79,7 +79,7 @@ def _chosen(header: Sequence[str], options: FileOptions) -> list[int]:
     ]
     if not usual and header:
         raise ConfigError(
-            "which columns are to be translated?",
+            "cannot tell which columns to translate",
             expected=f"--columns with some of {', '.join(header)}",
             fix="name those that hold text",
         )
@@ -107,7 +107,7 @@ def _rows(text: str, delimiter: str, source: FileSource) -> list[list[Cell]]:
         follows = between.match(text, at)
         if follows is None and at < len(text):
             raise InputError(
-                "a quoted cell is not closed, or has something behind it",
+                "a quoted cell is not closed, or is followed by other text",
                 path=source.path,
                 line=line,
                 expected='cells such as "He said ""no"", and left"',

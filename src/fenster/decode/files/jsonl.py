@@ -1,5 +1,5 @@
-"""One JSON object per segment out, for programs: source, target, score, seconds, warnings and alternatives. In: text,
-or a .jsonl file whose objects have a `source` and, if wanted, a `document`, an `id` and a `register` each."""
+"""Output for programs, one JSON object per segment: source, target, score, seconds, warnings and alternatives. Input:
+text, or a .jsonl file whose objects have a `source` and optionally a `document`, an `id` and a `register`."""
 
 from __future__ import annotations
 

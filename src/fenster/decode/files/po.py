@@ -76,7 +76,7 @@ class GettextFormat(DocumentFormat):
                     at = starts[entry.first if flags is None else flags]
                     flag = f"#, fuzzy{end}" if flags is None else lines[flags].replace("#,", "#, fuzzy,", 1)
                     further.append((at, at if flags is None else at + len(lines[flags]), flag))
-        said = ["new translations are marked fuzzy, which means that somebody should look at them"] if ranges else []
+        said = ["new translations are marked fuzzy, which means that they need a review"] if ranges else []
         return RangesDocument(text, tuple(ranges), source.bom, tuple(further), said)
 
 

@@ -1,4 +1,4 @@
-"""Plain text: one output line per input line, blank lines stay blank, and so does the layout around the words.
+"""Plain text: one output line per input line; blank lines stay blank, and the layout around the words is kept.
 
 White space at both ends, the marks of lists, headings and quoted mail, tabs and columns, and line ends are kept as
 they are; what is between them is split into sentences. A paragraph that was wrapped at some width is translated as a

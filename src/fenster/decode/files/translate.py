@@ -196,7 +196,7 @@ def report_summary(summary: FileSummary) -> None:
                 f"{counted(len(lines), 'segment')} to check, {explanation}: {lines_of} {listed(dict.fromkeys(lines))}"
             )
     if summary.missed_terms:
-        report("terms of the glossary that are missing: " + ", ".join(map(_counted, summary.missed_terms.items())))
+        report("missing terms of the glossary: " + ", ".join(map(_counted, summary.missed_terms.items())))
     if summary.misaligned:
         report(f"{counted(summary.misaligned, 'block')} produced a different number of sentences than the source")
 

@@ -1,7 +1,7 @@
 """One step of beam search, over many searches at once, and the loop around it.
 
-A search is a source sequence, tokens that are given, and what may come next. Searches do not see each other: what
-one finds does not depend on its company.
+A search is a source sequence, tokens that are given, and what may come next. Searches are independent: the result of
+one does not depend on the others in its batch.
 
 The device goes from one `BeamState` to the next with `beam_step`, a function of tensors whose shapes need not change,
 so that a CUDA graph can hold it (`cuda_graph`). The tokens are kept on the host (`hypotheses`), from a short
@@ -127,7 +127,7 @@ def _used(used: Tensor, parent: Tensor, token: Tensor, symbols: ControlSymbols) 
 def score_candidates(
     model: Transformer, hidden: Tensor, decoder: DecoderState, state: BeamState, beam: int
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Of each hypothesis: log-probabilities (-inf where constraints forbid it) and ids of its best next words, of the
+    """By hypothesis: log-probabilities (-inf where constraints forbid it) and ids of its best next words, of the
     placeholders and both end symbols, [B, K, candidates]; whether its sentence is full, so that it ends by force, and
     which sentence that is (surplus ones are the last), [B, K]."""
     constraints, symbols = state.constraints, state.symbols

@@ -44,7 +44,7 @@ def most_at_once(model: Transformer, requests: list[SearchRequest], beam: int) -
     free = free_bytes(model.device)
     if largest > _MARGIN * free:
         raise FensterError(
-            f"one search with beam {beam:,} takes about {largest / 1e9:.1f} GB, and {free / 1e9:.1f} GB are free",
+            f"one search with beam {beam:,} takes about {largest / 1e9:.1f} GB, but only {free / 1e9:.1f} GB is free",
             fix="lower --beam, or give less context (--context)",
         )
     return max(1, free // largest)

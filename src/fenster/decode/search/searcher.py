@@ -46,8 +46,8 @@ class Searcher:
 
     def search(self, requests: Sequence[SearchRequest]) -> list[list[Hypothesis]]:
         """The best hypotheses of each request, best first, at most `beam`. Requests that do not fit into memory
-        together are searched in halves, and so are later ones: what a search finds does not depend on its company,
-        but for rounding on a GPU."""
+        together are searched in halves, and so are later ones: except for rounding on a GPU, the result of a search
+        does not depend on the others in its batch."""
         if not requests:
             return []
         fitting = most_at_once(self.model, list(requests), self.config.beam)

@@ -33,7 +33,7 @@ def make_strategy(loaded: LoadedModel, config: DecodeConfig) -> Strategy:
         for setting in other.settings:
             changed = getattr(config, setting) != DecodeConfig.model_fields[setting].default
             if changed and setting not in strategy.settings:
-                raise ConfigError(f"{setting} is for {other.name} decoding, and this is {name}", fix="leave it out")
+                raise ConfigError(f"{setting} is for {other.name} decoding, but this is {name}", fix="leave it out")
     return strategy
 
 

@@ -2,7 +2,7 @@
 
 The source stops at the current sentence and is encoded again for each, as the paper does. If a variant's receptive
 field is limited, only the end of the document is needed: sentences out of its reach are left out, which changes no
-number and makes the cost of a sentence, and the caches, independent of its position in the document.
+result and makes the cost of a sentence, and the size of caches, independent of its position in the document.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def _told_apart(placed: list[Placed]) -> list[Placed]:
     for group in groups.values():
         systems = [one.result.system for one in group]
         differ = [key for key in _SETTINGS if key not in _NUMERICS and _values(systems, key) > 1]
-        # How exactly was computed tells results of one training apart, not trainings.
+        # Numerical precision tells apart results of one training, but not trainings.
         differ += [
             key
             for key in _NUMERICS

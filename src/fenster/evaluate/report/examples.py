@@ -48,7 +48,7 @@ def examples(collection: Collection, rules: str, count: int, say: Callable[[str]
         try:
             documents = _documents(systems[0]) if systems else None
             if documents is None:
-                say(f"no examples of {test}: its translations or its test set do not exist any more")
+                say(f"no examples of {test}: its translations or its test set no longer exist")
                 continue
             texts = [
                 TranslatedTestSet(documents, read_hypotheses(placed.files("hypotheses")[0], documents))

@@ -70,7 +70,7 @@ def _differences(families: dict[Family, list[Result]], base: Family, name: str) 
             rows.append((*family, *(_difference(ours, theirs, metric) for metric in metrics)))
     unit = theirs[0].unit
     title = f"Several seeds: difference to {base[0]} ({base[1]}), {name}"
-    note = f"Bootstrap over seeds and {unit} at once; a single seed counts as if others were equal."
+    note = f"Bootstrap over seeds and {unit} at once; a single seed counts as if further seeds gave the same result."
     return Table(title, ("system", "search", *metrics), tuple(rows), note)
 
 

@@ -40,7 +40,7 @@ def _metrics(collection: Collection, test: str) -> Table:
         if score is not None and score.details.get("reference") is not None
     ]
     note = f"95 % intervals, resampling {collection.of('translation', test)[0].result.unit}."
-    note += f" Of the reference itself: {', '.join(reference)}." if reference else ""
+    note += f" The reference itself has: {', '.join(reference)}." if reference else ""
     return Table(f"All metrics, {test}", ("system", "search", *metrics), tuple(rows), note)
 
 

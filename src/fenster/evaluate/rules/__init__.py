@@ -85,6 +85,6 @@ def load_rules(name: str) -> Rules:
     path = shipped.get(name, Path(name))
     if not path.is_file():
         raise ConfigError(
-            f"unknown rules {name!r}", expected=", ".join(sorted(shipped)), fix="or give a YAML file like those"
+            f"unknown rules {name!r}", expected=", ".join(sorted(shipped)), fix="or give a YAML file of that kind"
         )
     return load(path, Rules)

@@ -21,7 +21,7 @@ class HantaTagger:
             raise ConfigError(
                 f"HanTa has no model for {language!r}",
                 expected=", ".join(_MODELS),
-                fix="take --tagger lists, or spacy with a model for it",
+                fix="use --tagger lists, or spacy with a model for it",
             )
         from HanTa.HanoverTagger import HanoverTagger
 

@@ -23,7 +23,7 @@ class SpacyTagger:
         except (ImportError, OSError):
             raise ConfigError(
                 f"spaCy or its model {model} is not installed",
-                fix=f"pip install 'fenster[spacy]' && python -m spacy download {model}; or take --tagger hanta",
+                fix=f"pip install 'fenster[spacy]' && python -m spacy download {model}; or use --tagger hanta",
             ) from None
         self.name = f"spaCy {spacy.__version__}, {model} {self._pipe.meta['version']}"
 

@@ -125,10 +125,10 @@ def table_rows(distance: Tensor, max_distance: int) -> Tensor:
 class Relative:
     """Learned vectors r_{i-j} for the key term q_i · r_{i-j} (Shaw et al.); self-attention only.
 
-    `table[max_distance + d]` is r_d; distances beyond the reach use its ends (which a window never meets).
+    `table[max_distance + d]` is r_d; distances beyond max_distance use its ends (which a window never meets).
     """
 
-    table: Tensor  # [2 * reach + 1, H, D]
+    table: Tensor  # [2 * max_distance + 1, H, D]
 
     @property
     def max_distance(self) -> int:

@@ -3,9 +3,8 @@
 Positions count from 0 here; the paper's b_i is ours + 1, and i is the position of the token being *predicted*. Every
 alignment is clamped to the source sequence. There are two forms, which must agree:
 - `whole`: all target tokens of packed sequences at once (training, scoring);
-- `begin` and `AlignmentState.advance`: one token after the other, with a state for each hypothesis (decoding). The
-same
-  function `center` gives both their values, so they cannot drift apart.
+- `begin` and `AlignmentState.advance`: one token after the other, with a state for each hypothesis (decoding).
+The same function `center` gives both their values, so they cannot drift apart.
 """
 
 from __future__ import annotations

@@ -69,8 +69,8 @@ def forward(
     T, scale, H, blocks, programs,
     D: tl.constexpr, W: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, RELATIVE: tl.constexpr,
 ):  # fmt: skip
-    """BN keys from W before the first of BM queries on. OUT [T, H, D] is dense, and so is AHEAD [T, H, 64], the
-    queries' amplitudes at their places in blocks of BM, which the backward pass takes."""
+    """BN keys from W before the first of BM queries on. OUT [T, H, D] is dense, and so is ROTATED_Q [T, H, 64],
+    the queries' amplitudes at their places in blocks of BM, which the backward pass takes."""
     program, head = tl.program_id(0), tl.program_id(1)
     columns = head * D + tl.arange(0, D)[None, :]
     if RELATIVE:

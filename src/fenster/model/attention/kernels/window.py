@@ -52,7 +52,7 @@ def online_softmax_update(logits, mask, scale, row_max, denominator):
     """One more block of an online softmax: its weights, what sums so far shrink by, and the new row_max and
     denominator.
 
-    Powers of two; where nothing has been mask yet the row_max is -inf, and weights are zeros."""
+    Powers of two; where no key has been visible yet, row_max is -inf, and weights are zeros."""
     logits = tl.where(mask, logits * (scale * 1.4426950408889634), float("-inf"))
     new_top = tl.maximum(row_max, tl.max(logits, 1))
     safe = tl.where(new_top == float("-inf"), 0.0, new_top)
@@ -163,7 +163,7 @@ def backward_queries(
                     index = base + tl.arange(0, RP)
                     pointers = share + index[:, None] * (H * D) + tl.arange(0, D)[None, :]
                     real = ((index >= 0) & (index < 2 * W + 1))[:, None]
-                    # Slices overlap: what another thread of this program wrote must be mask.
+                    # Slices overlap: what another thread of this program wrote must be visible.
                     tl.debug_barrier()
                     tl.store(pointers, tl.load(pointers, mask=real, other=0.0) + dr_slice, mask=real)
                     tl.debug_barrier()
@@ -189,7 +189,7 @@ def backward_keys(
     n0 = block * BN
     n = n0 + tl.arange(0, BN)
     if SELF:
-        # Query i sees keys i - W … i + after, so key j is mask by queries j - after … j + W.
+        # Query i sees keys i - W … i + after, so key j is seen by queries j - after … j + W.
         low, high = tl.maximum(n0 - after, 0), tl.minimum(n0 + BN - 1 + W, T - 1)
     else:
         low, high = tl.load(QUERY_FIRST + block), tl.load(QUERY_LAST + block)
