@@ -44,6 +44,12 @@ PROTECTED = {
     "Level %d%%, 5%% of $t(common.bye).": ["%d%%", "%%", "$t(common.bye)"],
     ":warning: Do {\\i1}\\*not\\*{\\i0} touch it.": [":warning:", "{\\i1}", "\\*", "\\*", "{\\i0}"],
     "Edit config.yaml in src/fenster/io.": ["config.yaml"],
+    "Run git clone git@github.com:user/repo.git.": ["git@github.com:user/repo.git"],
+    ":name must have :min letters, __init__ too.": [":name", ":min", "__init__"],
+    "As yyyy-MM-dd or DD MMM YYYY, HH:mm; %d %b %Y.": ["yyyy-MM-dd", "DD MMM YYYY, HH:mm", "%d %b %Y"],
+    "Due {due, date, medium}, {n, number} of it.": ["{due, date, medium}", "{n, number}"],
+    "Our BIC DEUTDEFF, SWIFT: DEUTDEFF500.": ["DEUTDEFF", "DEUTDEFF500"],
+    "docker run -it --rm image": ["-it", "--rm"],
     "Call foo_bar, getX() and std::sort with --verbose -v.": ["foo_bar", "getX()", "std::sort", "--verbose", "-v"],
 }
 FREE = [
@@ -59,6 +65,8 @@ FREE = [
     "#1 is the best & 5 > 3",
     "It cost $5 (not $6), see: this, and 10:30: that.",
     "-What are you doing?",
+    "AM or PM: I am A, she is D! MM: 5 mm, 3 dd",
+    "Note:this is so; a BIC is a code.",
     "I went home --but he stayed -and I left.",
 ]
 

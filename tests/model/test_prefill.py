@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from fenster.data.tokenizer import BOS_ID, SEP_ID
-from fenster.model import Layout, transformer
+from fenster.model import Layout
 from fenster.model.attention.alignment import decoding_alignments
 from fenster.model.attention.cache import WindowSourceCache
 from fenster.model.transformer import shift_right
@@ -73,9 +73,7 @@ def test_what_lies_out_of_reach_can_be_left_out(alignment: str, settings: dict[s
 @pytest.mark.parametrize("alignment", DECODING)
 @pytest.mark.parametrize("focus", [False, True])
 @pytest.mark.parametrize("settings", [{"positions": "relative"}, {"norm": "pre", "decoder_layers": 3}], ids=str)
-def test_layers_leave_out_what_nothing_depends_on(
-    settings: dict[str, Any], focus: bool, alignment: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_layers_leave_out_what_nothing_depends_on(settings: dict[str, Any], focus: bool, alignment: str) -> None:
     """Hidden states, caches and all later steps are those of layers that compute everything."""
     model = make("window", **settings)  # w = 3
     torch.manual_seed(5)
@@ -86,7 +84,7 @@ def test_layers_leave_out_what_nothing_depends_on(
     encoded: list[int] = []
     model.encoder[-1].register_forward_hook(lambda layer, inputs, out: encoded.append(len(out)))
     short, state = model.prefill(ids, source, inputs, target, aligned, focus)
-    monkeypatch.setattr(transformer, "_WORTHWHILE", 2.0)
+    model.trims_context = False
     whole, full = model.prefill(ids, source, inputs, target, aligned, focus)
     assert encoded[0] < encoded[1] == source.tokens
     torch.testing.assert_close(short, whole)

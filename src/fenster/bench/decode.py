@@ -91,6 +91,7 @@ def _sentence_search(model: Transformer, beam: int) -> Callable[[Prefix, bool], 
 
     def seconds(prefix: Prefix, whole: bool) -> float:
         request = strategy.request(prefix, first=0, bod=False, whole=whole)
+        model.trims_context = not whole
         if model.device.type == "cuda":
             torch.cuda.synchronize()
         began = time.perf_counter()

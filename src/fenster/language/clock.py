@@ -25,6 +25,7 @@ class Clock:
         ranges = any_of(self._source.time_ranges)
         return {
             "phrase": self.phrase.pattern,
+            "hours": rf"{_CLOCK}(?: ?{_HALF})? ?[-–] ?{_CLOCK} ?{_HALF}",
             "range": rf"{_CLOCK}(?= ?(?:{ranges}) ?{_CLOCK} ?{_HALF})",
             "time": rf"\d{{1,2}}(?:[:.]\d{{2}}(?::\d{{2}})?)? ?{_HALF}|\d{{1,2}}:\d{{2}}(?::\d{{2}})?(?:[.,]\d+)?",
         }
@@ -42,7 +43,10 @@ class Clock:
         """Half past one, two … twelve, and what it is in the target language."""
         if not self._source.half_past or not self._target.half_past:
             return {}
-        return dict(zip(_half_hours(self._source), _half_hours(self._target), strict=True))
+        return {
+            **dict(zip(_half_hours(self._source), _half_hours(self._target), strict=True)),
+            **dict(zip(_half_hours(self._source, digits=True), _half_hours(self._target), strict=True)),
+        }
 
     @cached_property
     def _minutes(self) -> dict[str, str]:
@@ -64,14 +68,28 @@ class Clock:
         written = known.get(phrase) or known[phrase[0].lower() + phrase[1:]]
         return [written[0].upper() + written[1:] if phrase[0].isupper() else written]
 
+    def write_hours(self, match: re.Match[str]) -> list[str]:
+        """9 am–5 pm, 9-5pm."""
+        parts = re.fullmatch(rf"({_CLOCK})( ?{_HALF})? ?([-–]) ?(.*)", match.group())
+        assert parts is not None
+        first, half, dash, second = parts.groups()
+        begin = f"{first} {self._half_of(first, second)}m" if half is None else first + half
+        forms = zip(self._clock(begin if half else first, begin), self._clock(second, second), strict=False)
+        return [f"{one}{dash}{other}" for one, other in forms]
+
     def write_range(self, match: re.Match[str]) -> list[str]:
         """The first of two times of which only the second says am or pm: 11 to 1 pm begins in the morning."""
-        second = re.match(r"\D*(\d{1,2})(?:[:.]\d{2})? ?([ap])", match.string[match.end() :], re.IGNORECASE)
-        assert second is not None
-        half, first = second[2].lower(), int(re.split("[:.]", match.group())[0])
-        if first != 12 and (int(second[1]) == 12 or first > int(second[1])):
-            half = "a" if half == "p" else "p"
+        half = self._half_of(match.group(), match.string[match.end() :])
         return self._clock(match.group(), f"{match.group()} {half}m")
+
+    def _half_of(self, first: str, rest: str) -> str:
+        """The half of the day of a time, from the one after it."""
+        second = re.match(r"\D*(\d{1,2})(?:[:.]\d{2})? ?([ap])", rest, re.IGNORECASE)
+        assert second is not None
+        half, hour = second[2].lower(), int(re.split("[:.]", first)[0])
+        if hour != 12 and (int(second[1]) == 12 or hour > int(second[1])):
+            half = "a" if half == "p" else "p"
+        return half
 
     def write_time(self, match: re.Match[str]) -> list[str]:
         return self._clock(match.group(), match.group())
@@ -115,6 +133,8 @@ class Clock:
         return [(f"{value} {self._target.hour_word}", value) for value in values if value.lower() in phrases]
 
 
-def _half_hours(style: NumberStyle) -> list[str]:
+def _half_hours(style: NumberStyle, digits: bool = False) -> list[str]:
+    if digits:
+        return [style.half_past.format(hour=hour, next=hour % 12 + 1) for hour in range(1, 13)]
     following = style.hours[1:] + style.hours[:1]
     return [style.half_past.format(hour=hour, next=after) for hour, after in zip(style.hours, following, strict=True)]

@@ -15,14 +15,15 @@ from typing import NamedTuple
 from fenster.language import Language, NumberStyle
 from fenster.language.cardinals import Cardinals
 from fenster.language.clock import Clock
+from fenster.language.labels import Labels
 from fenster.language.spans import Span, any_of
 
 _SIGNS = "€$£¥"
 _DOLLARS = "US|AU|CA|HK|NZ|NT|MX|A|C|S|R"  # before $
 _CODES = "EUR|USD|GBP|CHF|JPY|CAD|AUD|SEK|NOK|DKK|PLN|CZK|CNY|INR"
 _GROUPED_FROM = 10_000  # years have no point
-_LISTED = re.compile(r"(?:\d+(?:\.\d+)+(?:, (?:and |or )?| (?:and|or|to|through) (?:§ ?)?| ?[-–] ?))+$")
 _DIGIT = re.compile(r"\d")
+_RANGE = re.compile(r"(.*\d)([-–])(\d.*)")  # 5–10
 # Not inside a longer number or word; behind the dash of a range the second number counts, and its dash is no sign.
 _BEFORE = r"(?:(?<![\w.,:/'’%‰-])(?<![.,:/]\d)|(?<=[\d%‰mMkKBT][-–]))"
 _UNITS = r"(?:[kmcdµμ]?m|[km]?g|m?l|[KMGT]i?B|[kMGT]?bit|[kMG]?Hz|[kM]?W|kWh|[mk]?V|m?A|km/h|mph|°[CF]|px|pt|dpi|°)"
@@ -45,7 +46,7 @@ class NumberConverter:
     def __init__(self, source: Language, target: Language) -> None:
         self.source, self.target = source.numbers, target.numbers
         self.clock, self._cardinals = Clock(self.source, self.target), Cardinals(self.source)
-        self._source = source
+        self._labels = Labels(source)
 
     def find(self, text: str) -> list[WrittenNumber]:
         """Numbers with separators, percentages, amounts, measures, dates, times, long ones and some in words."""
@@ -56,6 +57,7 @@ class NumberConverter:
             "phrase": self.clock.write_phrase,
             "date": self._date,
             "ratio": self._ratio,
+            "hours": self.clock.write_hours,
             "range": self.clock.write_range,
             "measure": self._measure,
             "time": self.clock.write_time,
@@ -64,6 +66,10 @@ class NumberConverter:
             "amount": self._amount,
             "coded": self._coded,
             "percentage": self._percentage,
+            "thousands": self._thousands,
+            "fraction": _as_it_is,
+            "power": _as_it_is,
+            "between": _as_it_is,
             "quantity": self._quantity,
             "cardinal": self._cardinal,
         }
@@ -72,7 +78,8 @@ class NumberConverter:
             forms = writers[kind](match)
             if not forms:
                 continue
-            is_time = kind in ("phrase", "range", "time") and not (kind == "time" and self.clock.is_duration(match))
+            duration = kind == "time" and self.clock.is_duration(match)
+            is_time = kind in ("phrase", "hours", "range", "time") and not duration
             has_words = kind in ("phrase", "large", "measure", "cardinal", "era") and match.group() not in forms
             span = Span(*match.span(), "time" if is_time else "number")
             numbers.append(WrittenNumber(span, tuple(dict.fromkeys(forms)), has_words))
@@ -114,25 +121,33 @@ class NumberConverter:
         bare = rf"(?<!\d){decimal}\d+"  # .5
         structured = rf"(?:{grouped}|{foreign}|\d+{decimal}\d+|\d{{5,}})"
         number = rf"(?:{grouped}|{foreign}|\d+{decimal}\d+|{bare}|\d+)"
+        ranged = rf"{number}(?:[-–]{number})?"
+        fraction = r"(?:\d{1,3}[ -])?\d{1,2}/\d{1,3}(?![/\d])"
         scale = any_of(self.source.scales)
+        short = any_of(word for word in self.source.scales if len(word) == 2)  # bn; m may be metres
         large = any_of(word for word, power in self.source.scales.items() if power in self.target.scale_words)
         suffix = any_of(self.source.suffixes)
         sign = rf"(?:(?:{_DOLLARS})?\$|[{_SIGNS}])"
         clock = self.clock.patterns
         kinds = {
             "phrase": clock["phrase"],
+            "hours": clock["hours"],
             "range": clock["range"],
             "date": r"\d{4}-\d{2}-\d{2}(?:T[\d:.]+Z?)?|\d{1,2}/\d{1,2}/(?:\d{4}|\d{2})|\d{1,2}\.\d{1,2}\.\d{4}",
             "ratio": rf"\d{{1,3}}:\d{{1,3}}(?:{group}\d{{3}})+",
             "era": rf"(?:{grouped}|\d{{1,4}}) (?:{self._eras})",
-            "measure": rf"(?:{number}|{self._in_words_before_unit})[ -]?(?:{self._units})(?!\w|-\w)"
+            "measure": rf"(?:{fraction}|{ranged}|{self._in_words_before_unit})[ -]?(?:{self._units})(?!\w|-\w)"
             rf"(?:\.(?= [a-z\d]))?(?:{self.source.unit_link})?",
             "time": clock["time"],
-            "large": rf"[-−]?{sign} ?{number}(?:[ -]?(?:{large})\b(?!-)|(?:{suffix})\b(?!-[A-Za-z]))"
-            rf"|(?:{_CODES}) ?{number} ?(?:{large})\b(?!-)",
-            "amount": rf"[-−]?{sign} ?[-−]?{number}(?![ -]?(?:{scale})\b)|(?<!\^){number} ?[{_SIGNS}]",
-            "coded": rf"(?:{_CODES}) ?{number}(?! ?(?:{scale})\b)|{number} ?(?:{_CODES})\b",
-            "percentage": rf"[-−+±]?{number} ?[%‰]",
+            "large": rf"[-−]?{sign} ?{ranged}(?:[ -]?(?:{large})\b(?!-[A-Za-z])|(?:{suffix})\b(?!-[A-Za-z]))"
+            rf"|(?:{_CODES}) ?{ranged} ?(?:{large})\b(?!-[A-Za-z])|{ranged} ?(?:{short})\b(?!-[A-Za-z])",
+            "amount": rf"[-−]?{sign} ?[-−]?{ranged}(?![ -]?(?:{scale})\b)|(?<!\^){ranged} ?[{_SIGNS}]",
+            "coded": rf"(?:{_CODES}) ?{ranged}(?! ?(?:{scale})\b)|{ranged} ?(?:{_CODES})\b",
+            "percentage": rf"[-−+±]?{ranged} ?[%‰]",
+            "thousands": rf"{ranged}[kK](?!\w)",
+            "fraction": fraction,
+            "power": rf"\d+(?:{decimal}\d+)?[eE][-+]?\d+",
+            "between": r"(?<!\d[-–])\d{1,4}[-–]\d{1,4}(?![-–]\d)",
             "quantity": rf"[-−+±]?{structured}|{bare}",
             "cardinal": self._cardinals.pattern,
         }
@@ -176,7 +191,8 @@ class NumberConverter:
         parts = re.match(rf"(.*?)([ -]?)({self._units})(?!\w)", match.group())
         assert parts is not None
         written, link, spelling = parts.groups()
-        if link == " " and written != "1" and spelling.split()[-1] in self.source.singular_units:
+        is_one = written == "1" or "/" in written
+        if link == " " and not is_one and spelling.split()[-1] in self.source.singular_units:
             return []
         name = next(name for name, spellings in self.source.units.items() if spelling in spellings)
         one, several, *joined = self.target.unit_words.get(name, (spelling, spelling))
@@ -209,20 +225,22 @@ class NumberConverter:
 
     def _large(self, match: re.Match[str]) -> list[str]:
         """An amount with its scale in words, and so with its currency in words."""
-        parts = re.fullmatch(rf"([-−]?)((?:{_DOLLARS})?[{_SIGNS}]|[A-Z]+) ?(.*?)[ -]?([A-Za-z]+)", match.group())
+        parts = re.fullmatch(rf"([-−]?)((?:{_DOLLARS})?[{_SIGNS}]|[A-Z]+|) ?(.*?)[ -]?([A-Za-z]+)", match.group())
         assert parts is not None
         sign, currency, written, scale = parts.groups()
         power = (self.source.scales | self.source.suffixes)[scale]
         if _foreign(written, self.source):
             return []
         if power not in self.target.scale_words:  # $5K
-            plain = Decimal(written.replace(self.source.group, "").replace(self.source.decimal, "."))
-            whole = self.source.group.join(_grouped(str(int(plain * 10**power))))
+            plain = (one.replace(self.source.group, "") for one in re.split("[-–]", written))
+            values = (int(Decimal(one.replace(self.source.decimal, ".")) * 10**power) for one in plain)
+            whole = "–".join(self.source.group.join(_grouped(str(value))) for value in values)
             return [f"{sign}{number} {currency}" for number in self._number(whole)]
         one, several = self.target.scale_words[power]
         word = one if written == "1" else several
         currencies = dict.fromkeys((*self.target.currency_words.get(currency, ())[:1], currency))
-        return [f"{sign}{number} {word} {name}" for number in self._number(written) for name in currencies]
+        made = (f"{sign}{number} {word} {name}" for number in self._number(written) for name in currencies)
+        return [amount.rstrip() for amount in made]
 
     def _amount(self, match: re.Match[str]) -> list[str]:
         whole = match.group()
@@ -251,51 +269,21 @@ class NumberConverter:
         words = [f" {word}" for word in self.target.percent_words] if mark == "%" else []
         return [f"{number}{end}" for number in numbers for end in (usual, mark, f" {mark}", *words)]
 
+    def _thousands(self, match: re.Match[str]) -> list[str]:
+        """100k."""
+        return [f"{number}{match.group()[-1]}" for number in self._number(match.group()[:-1])]
+
     def _quantity(self, match: re.Match[str]) -> list[str]:
         number = match.group()
-        if re.fullmatch(r"\d+", number) or self._is_name(match):
+        if re.fullmatch(r"\d+", number) or self._labels.is_name(match):
             return [number]
         return self._number(number)
 
-    def _is_name(self, match: re.Match[str]) -> bool:
-        """True after a label or a name (version 1.5, Python 3.12) and before a heading (1.1 Introduction): such
-        figures are not quantities."""
-        before, after = match.string[: match.start()], match.string[match.end() :]
-        if self.source.group in match.group() or re.match(rf" ?(?:{any_of(self.source.scales)})\b", after):
-            return False
-        if not before.strip():
-            short = re.fullmatch(r"\d{1,2}\.\d{1,2}", match.group()) is not None
-            return short and re.match(r"[.)]? [A-Z]|[.)]$", after) is not None
-        before = _LISTED.sub("", before)  # sections 1.2 and 1.3
-        if before.rstrip(" ").endswith("§"):
-            return True
-        last = re.search(r"(?P<word>[\w+#-]+)\.?[ (]$", before)
-        if last is None:
-            return False
-        word = last["word"]
-        if word.lower() in self.source.labels or after.startswith(" LTS"):
-            return True
-        if word in self.source.quantity_names:
-            return False
-        starts_sentence = last.start() == 0 or re.search(r"[.!?:“”\"(]\s*$", before[: last.start()]) is not None
-        if word.lower() in self.source.months:
-            return False
-        if starts_sentence:
-            # Every sentence begins with a capital. "Python 3.12 is new" continues with a small word, "Add 1.5 cups"
-            # with what is counted.
-            following = re.match(r"\s*([A-Za-z]+)", after)
-            counted = following is not None and following[1].lower() not in (*self._ordinary, *self.source.predicates)
-            if counted or word.lower() in self._ordinary:
-                return False
-        return any(character.isupper() for character in word)
-
-    @cached_property
-    def _ordinary(self) -> frozenset[str]:
-        """Words that begin a sentence and are no names."""
-        return frozenset((*self._source.common_words, *self._source.leading_words))
-
     def _number(self, written: str) -> list[str]:
-        """A number's forms in the target language."""
+        """The forms of a number, or of a range of numbers, in the target language."""
+        if (both := _RANGE.fullmatch(written)) is not None:
+            first, dash, second = both.groups()
+            return [f"{a}{dash}{b}" for a, b in zip(self._number(first), self._number(second), strict=False)]
         source, target = self.source, self.target
         sign = written[0] if written[0] in "-−+±" else ""
         digits = written[len(sign) :]
@@ -316,6 +304,10 @@ class NumberConverter:
         if len(plain) > 4 and source.group not in whole:
             forms += [sign + gap.join(_grouped(plain)) + end for gap in (target.group, " ")]
         return [*forms, written]
+
+
+def _as_it_is(match: re.Match[str]) -> list[str]:
+    return [match.group()]
 
 
 def _foreign(digits: str, style: NumberStyle) -> bool:

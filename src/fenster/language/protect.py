@@ -19,6 +19,11 @@ from fenster.language.spans import MARKS, Span, SpanFinder, without_overlaps
 
 Numbers = Literal["convert", "keep", "model"]
 LONGEST_TEXT = 1000  # characters that one search translates; the longest sentences of novels have about 800
+# Placeholders of programs that stand for numbers, and are read as such: %d files.
+_COUNT = re.compile(
+    r"%(?:\d+\$)?[#0+ -]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[diufeEgGxXo]|%\(\w+\)[#0+ -]*\d*(?:\.\d+)?[diufeEgGxXo]"
+    r"|%?\$?\{{1,2}\s*(?:n|num|number|count|total|amount|minutes?|hours?|days?|seconds?|months?|years?)\s*\}{1,2}"
+)
 _NAME = re.compile(r"(?<![\w-])[A-Z][\w-]*\w(?![\w-])")
 
 
@@ -54,7 +59,10 @@ class Protector:
         """Everything to protect, in order; `marks`, which a file format names, before all else, and of `others` what
         nothing else takes (the sign of ₹1,000 beside its number)."""
         spans = [ProtectedSpan(Span(start, end, "mark"), "x", (text[start:end],)) for start, end in marks]
-        spans += [ProtectedSpan(span, "x", (text[span.start : span.end],)) for span in self._finder.find(text)]
+        for span in self._finder.find(text):
+            found = text[span.start : span.end]
+            is_count = span.kind == "template" and _COUNT.fullmatch(found) is not None
+            spans.append(ProtectedSpan(span, "n" if is_count else "x", (found,)))
         if self._converter is not None and self._numbers != "model":
             for span, forms, has_words in self._converter.find(text):
                 if has_words and self._numbers == "keep":

@@ -20,6 +20,9 @@ _FUNCTION_WORDS = (
     "but|and|or|nor|the|a|an|he|she|it|they|we|i|you|not|no|yes|so|as|if|in|on|at|to|for|of|with|who|which|that|this|"
     "these|those|then|there|when|where|while|what|how|why|well|oh|my|his|her|their|our|your|is|was|are|were|by|from|like"
 )
+_DATE_PART = "(?:y{2,4}|Y{2,4}|M{1,4}|D{1,4}|d{1,4}|E{1,4}|HH?|hh?|mm|ss|SSS|a|A|Z)"
+_SURE_DATE_PART = "yyyy|YYYY|MM|DD|dd|HH|hh"
+_DATE_LINK = "[-/., :T]{1,2}"
 _END = r"(?<![.,;:!?'\"])"  # a stop behind a span belongs to the sentence
 _PART_OF_URL = r"[^\s<>\"`|\\^{}]+"
 
@@ -43,16 +46,24 @@ KINDS: dict[str, str] = {
         r"\b(?:https?|ftp|file|ssh|git|mailto|tel|data|ws|wss|s3)://?" + _PART_OF_URL + _END,
         r"\bwww\." + _PART_OF_URL + _END,
     ),
+    "remote": r"[\w.+-]+@[\w.-]+:[\w.~-]+(?:/[\w.~-]+)+" + _END,  # git@host:owner/name.git
     "email": r"(?:\w+['’](?=[\w.+%-]+@))?[\w.+%-]*\w@[\w-]+(?:\.[\w-]+)+",
     "override": r"\{\\[^{}]*\}",  # of subtitles: {\i1}
     "escape": r"\\[*_#~|\[\]()<>!.+-]|\\n(?=[A-Z])",
     "shortcode": r"(?<![\w:]):[a-z][a-z0-9_+-]*:(?![\w:])",
+    "symbol": r"(?<![^\s\"'(\[]):[a-z][a-z_]{2,}(?![\w:])",  # of Ruby and Laravel
+    "pattern": _any(
+        r"(?<![\w%])%-?[A-Za-z](?:[ ,/:.T-]{0,2}%-?[A-Za-z])+(?!\w)",  # of strftime
+        rf"(?<!\w)(?:{_DATE_PART}{_DATE_LINK})*(?:{_SURE_DATE_PART})(?:{_DATE_LINK}{_DATE_PART})+(?!\w)",
+        rf"(?<!\w)(?:{_DATE_PART}{_DATE_LINK})+(?:{_SURE_DATE_PART})(?!\w)",
+    ),
     "template": _any(
         r"\$t\([^()\n]*\)",  # of i18next
         r"\$\{[^{}\s]*\}",
         r"\{\{[^{}]*\}\}",
         r"\{%[^{}]*%\}",
         r"\{[\w.:!,#+-]*\}",
+        r"\{\s*\w+\s*,\s*(?:number|date|time|ordinal|spellout|duration|list)\b[^{}]*\}",  # of ICU
         r"%\([\w.]+\)[#0 +-]*\d*(?:\.\d+)?[a-zA-Z]",
         r"(?<![\w%])%(?:\d+\$)?[#0+-]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[sdiufgeExXcpoqvn@](?![A-Za-z])(?:%%)?",
         r"%%",
@@ -73,6 +84,7 @@ KINDS: dict[str, str] = {
     "option": _any(
         rf"(?<![\w-])--(?!(?:{_FUNCTION_WORDS})\b)[a-z][a-z0-9]*(?:-[a-z0-9]+)*\b(?=[=\s.,;:)\]]|$)",
         r"(?<=\s)-(?![AIO]\b)[A-Za-z]\b(?=[=\s.,;:)\]]|$)",
+        r"(?<=\s)-[a-z]{2,3}\b(?=\s--?[a-z])",
     ),
     "identifier": _any(
         r"\b[A-Za-z]\w*(?:_\w+)+\b",
@@ -80,6 +92,7 @@ KINDS: dict[str, str] = {
         r"\b[\w.]+\(\)",
         r"\b[A-Za-z]\w*(?:::\w+)+",
         r"\b0x[0-9A-Fa-f]+\b",
+        r"(?<!\w)__\w+__(?!\w)",
     ),
     "telephone": _any(
         r"(?<![\w+])\+\d{1,3}[ ./-]?(?:\(\d+\)[ ./-]?)?\d[\d ./-]{4,}\d(?!\w)",
@@ -102,6 +115,7 @@ KINDS: dict[str, str] = {
         r"(?<![\w'’.])[A-Za-z](?= (?:[<>≤≥≠=]=?|&&|\|\|) (?:[A-Za-z]|[\d.]+)(?!\w))",
         r"(?<=\b[A-Za-z\d] [<>≤≥≠=] )[A-Za-z](?![\w'’]|\.\w)",
     ),
+    "bank": r"(?:(?<=BIC )|(?<=BIC: )|(?<=SWIFT )|(?<=SWIFT: ))[A-Z]{6}[A-Z0-9]{2}(?:[A-Z0-9]{3})?(?!\w)",
     "licence": r"\b[A-Z]{2,}-\d+(?:\.\d+)*-(?:only|or-later)\b",
     "part": _any(
         r"(?<![\w-])(?=[A-Z]*\d)(?=\d*[A-Z])[A-Z0-9]{6,}(?![\w-])",
@@ -114,7 +128,10 @@ MARKS = frozenset({"mark", "comment", "tag", "override", "escape"})
 """Kinds that are no words, and what a file format marks."""
 
 # Every kind needs one of these.
-_POSSIBLE = re.compile(r"[\d@/\\`<>=≤≥≠{$%#&_+-]|:[a-z]|\(\)|\)\(|\|\||::|www\.|[a-z][A-Z]|\.\w")
+_POSSIBLE = re.compile(
+    r"[\d@/\\`<>=≤≥≠{$%#&_+-]|:[a-z]|BIC|SWIFT|(?:yyyy|YYYY|MM|DD|dd|HH|hh)[., :T]|\(\)|\)\(|\|\||::|www\.|"
+    r"[a-z][A-Z]|\.\w"
+)
 _NAMED = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in KINDS.items()))
 
 

@@ -55,6 +55,8 @@ class Transformer(nn.Module):
         """From hidden states to logits, if that is not the embedding itself (quantised models)."""
         self.compiled_decoder: CompiledDecoder | None = None
         """For steps, if the layers can be computed together (quantised models)."""
+        self.trims_context = True
+        """In decoding on a CPU, leave out the rows that nothing later depends on; False only to measure and test."""
         self.dropout = Dropout(config.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config, self.variant) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config, self.variant) for _ in range(config.decoder_layers))
@@ -273,7 +275,9 @@ class Transformer(nn.Module):
         """The rows that the last `needed[b]` tokens of each sequence depend on through so many layers, and their
         layout; None and the whole layout if leaving others out is not worth it."""
         window = self.variant.window
-        if window is None or self.device.type != "cpu":  # a GPU takes as long for a few rows
+        if (
+            window is None or not self.trims_context or self.device.type != "cpu"
+        ):  # a GPU takes as long for a few rows
             return None, layout
         counts = [count + layers * window for count in needed]
         kept = sum(min(count, length) for count, length in zip(counts, layout.lengths.tolist(), strict=True))

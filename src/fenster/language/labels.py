@@ -1,0 +1,54 @@
+"""Figures that are names and no quantities: version 1.5, Python 3.12, a heading 1.1."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+
+from fenster.language import Language
+from fenster.language.spans import any_of
+
+_LISTED = re.compile(r"(?:\d+(?:\.\d+)+(?:, (?:and |or )?| (?:and|or|to|through) (?:§ ?)?| ?[-–] ?))+$")
+
+
+class Labels:
+    """What the words beside a figure say of it, in one language."""
+
+    def __init__(self, source: Language) -> None:
+        self._source, self._style = source, source.numbers
+
+    def is_name(self, match: re.Match[str]) -> bool:
+        """True after a label or a name (version 1.5, Python 3.12) and before a heading (1.1 Introduction)."""
+        before, after = match.string[: match.start()], match.string[match.end() :]
+        if self._style.group in match.group() or re.match(rf" ?(?:{any_of(self._style.scales)})\b", after):
+            return False
+        if not before.strip():
+            short = re.fullmatch(r"\d{1,2}\.\d{1,2}", match.group()) is not None
+            return short and re.match(r"[.)]? [A-Z]|[.)]$", after) is not None
+        before = _LISTED.sub("", before)  # sections 1.2 and 1.3
+        if before.rstrip(" ").endswith("§"):
+            return True
+        last = re.search(r"(?P<word>[\w+#-]+)\.?[ (]$", before)
+        if last is None:
+            return False
+        word = last["word"]
+        if word.lower() in self._style.labels or after.startswith(" LTS"):
+            return True
+        if word in self._style.quantity_names:
+            return False
+        starts_sentence = last.start() == 0 or re.search(r"[.!?:“”\"(]\s*$", before[: last.start()]) is not None
+        if word.lower() in self._style.months:
+            return False
+        if starts_sentence:
+            # Every sentence begins with a capital. "Python 3.12 is new" continues with a small word, "Add 1.5 cups"
+            # with what is counted.
+            following = re.match(r"\s*([A-Za-z]+)", after)
+            counted = following is not None and following[1].lower() not in (*self._ordinary, *self._style.predicates)
+            if counted or word.lower() in self._ordinary:
+                return False
+        return any(character.isupper() for character in word)
+
+    @cached_property
+    def _ordinary(self) -> frozenset[str]:
+        """Words that begin a sentence and are no names."""
+        return frozenset((*self._source.common_words, *self._source.leading_words))
