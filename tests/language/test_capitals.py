@@ -24,6 +24,23 @@ def test_what_is_in_capitals(text: str, found: bool) -> None:
     assert is_capitals(text) == found
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("WARNING", True),
+        ("NO SMOKING!", True),
+        ("CHAPTER IV", True),
+        ("EXIT 2", True),
+        ("NASA", False),
+        ("IT", False),  # or it is one
+        ("DE", False),
+        ("Warning", False),
+    ],
+)
+def test_short_texts_of_ordinary_words(text: str, found: bool) -> None:
+    assert is_capitals(text, {"warning", "smoking", "chapter", "exit"}.__contains__) == found
+
+
 def test_small_letters_as_a_sentence_has_them() -> None:
     assert small("“IF I GO, YOU’LL STAY”", load_language("en"), starts=True) == "“If I go, you’ll stay”"
     assert small(" OR I STAY", load_language("en"), starts=False) == " or I stay"

@@ -10,7 +10,6 @@ from fenster.data.tokenizer import Ids
 from fenster.decode.glossary import Glossary, GlossaryTerm
 from fenster.decode.markup import Enclosed
 from fenster.language import Register
-from fenster.language.capitals import is_capitals
 from fenster.language.names import is_copied
 from fenster.language.protected_text import ProtectedText
 
@@ -33,11 +32,8 @@ class Piece:
     """Figures that are not placeholders, and how the target language writes them."""
     names: tuple[str, ...] = ()
     """Words that the model does not know, and that should come out as they are."""
-
-    @property
-    def is_capitals(self) -> bool:
-        """True if the text is in capitals: the model reads small letters, and its translation gets capitals."""
-        return is_capitals(self.text.visible)
+    is_capitals: bool = False
+    """True if the text is in capitals: the model reads small letters, and its translation gets capitals."""
 
     def missing_terms(self, translation: str) -> list[GlossaryTerm]:
         """The terms that a translation lacks."""

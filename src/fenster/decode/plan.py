@@ -213,6 +213,7 @@ class Planner:
             self.glossary if terms else None,
             (*differing, *hours),
             self._names(text, terms),
+            self._is_capitals(text.visible),
         )
 
     def protected_names(self, names: Sequence[str]) -> dict[str, str]:
@@ -226,15 +227,25 @@ class Planner:
         if self._lexicon is None or self._source is None or not (self.protects and self._tokenizer.placeholders):
             return ()
         read = visible(self._rewritten_parts(text.parts))
-        names = () if is_capitals(read) else self._lexicon.names(read, self._source)
+        names = () if self._is_capitals(read) else self._lexicon.names(read, self._source)
         return tuple(name for name in names if not any(name in term.source for term in terms))
+
+    def _is_capitals(self, text: str) -> bool:
+        return is_capitals(text, self._is_ordinary)
+
+    def _is_ordinary(self, word: str) -> bool:
+        """True for a word in small letters that the model knows well, and that is no acronym."""
+        if self._source is not None and word.upper() in self._source.acronyms:
+            return False
+        is_common = self._lexicon is not None and self._lexicon.is_common(word)
+        return is_common or len(self._tokenizer.encode_each([word])[0]) == 1
 
     def encode(self, text: ProtectedText, register: Register | None = None, *, rewrites: bool = True) -> Ids:
         """The ids that the model reads. With `rewrites` what it easily misreads is written differently, which moves
         what follows, so that marks are not found again."""
         read = tuple(part.translate(INVISIBLE) if isinstance(part, str) else part for part in text.read)
         parts = self._rewritten_parts(read) if rewrites and self.protects else read
-        if is_capitals(text.visible):
+        if self._is_capitals(text.visible):
             parts = tuple(
                 small(part, self._source, number == 0) if isinstance(part, str) else part
                 for number, part in enumerate(parts)

@@ -150,6 +150,8 @@ class Language(Config):
     """The same as a target language, and after a hissing sound: Annas, Hans'."""
     capital_words: tuple[str, ...] = ()
     """Words that are always written with a capital: I."""
+    acronyms: tuple[str, ...] = ()
+    """Words in capitals that are acronyms, though there are such words: AIDS."""
     weekdays: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """As a source language: their abbreviations."""
     weekday_words: tuple[str, ...] = ()

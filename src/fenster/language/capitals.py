@@ -4,21 +4,29 @@ capitals again."""
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from fenster.language import Language
 
-_WORD = re.compile(r"[^\W\d_]{3,}")
-_FEWEST_WORDS = 2  # of three letters; a single one may be an acronym
+_WORD = re.compile(r"[^\W\d_]+")
+_LONG = 3  # letters of a word that is rarely an acronym beside others,
+_KNOWN = 4  # and of one that is rarely an acronym if it is an ordinary word
+_FEWEST_WORDS = 2
 _FEWEST_LETTERS = 8
 
 
-def is_capitals(text: str) -> bool:
-    """True if a text has several words and no small letter."""
+def is_capitals(text: str, is_ordinary: Callable[[str], bool] = lambda word: False) -> bool:
+    """True if a text has several words and no small letter. A short text (WARNING, NO SMOKING) has to consist of
+    ordinary words, since it may be an acronym; `is_ordinary` is asked about words in small letters."""
     letters = [character for character in text if character.isalpha()]
-    return (
-        len(letters) >= _FEWEST_LETTERS
-        and all(character.isupper() for character in letters)
-        and len(_WORD.findall(text)) >= _FEWEST_WORDS
+    if not letters or not all(character.isupper() for character in letters):
+        return False
+    words = _WORD.findall(text)
+    if len(letters) >= _FEWEST_LETTERS and sum(len(word) >= _LONG for word in words) >= _FEWEST_WORDS:
+        return True
+    # A single letter or two: CHAPTER I, PART IV.
+    return any(len(word) >= _KNOWN for word in words) and all(
+        len(word) < _LONG or is_ordinary(word.lower()) for word in words
     )
 
 

@@ -39,6 +39,10 @@ class Lexicon:
     def __contains__(self, word: str) -> bool:
         return all(self._bits[at >> 3] >> (at & 7) & 1 for at in _places(word))
 
+    def is_common(self, word: str) -> bool:
+        """True for a word in small letters that the training data has often."""
+        return _COMMON + word in self
+
     @classmethod
     def load(cls, path: Path) -> Lexicon:
         bits = np.frombuffer(path.read_bytes(), dtype=np.uint8)
@@ -79,7 +83,7 @@ class Lexicon:
             before, after = word[:at], word[at:]
             others = [before + after[1:], before + after[1:2] + after[:1] + after[2:]]
             others += [before + letter + rest for letter in letters for rest in (after, after[1:])]
-            if any(_COMMON + other in self for other in others if other != word):
+            if any(self.is_common(other) for other in others if other != word):
                 return True
         return False
 

@@ -13,6 +13,8 @@ from fenster.language.spans import any_of
 PlaceholderKind = Literal["x", "n", "t"]
 PLACEHOLDERS: dict[PlaceholderKind, int] = {"x": 16, "n": 16, "t": 8}
 """How many there are: x for text, n for numbers, t for times."""
+_COMPOUND = re.compile(r"-[^\W\d]")
+_FILLED_IN = ("{", "%", "${", ":")
 _BEGINS_WITH_WORD, _ENDS_WITH_WORD = re.compile(r"[^\W\d]{2}"), re.compile(r"[^\W\d]{2}$")
 
 
@@ -87,10 +89,14 @@ class ProtectedText:
 
     def spaced(self, parts: Sequence[str | Placeholder]) -> list[str | Placeholder]:
         """A translation in parts, with a space between a placeholder and a word where the model forgot it: where the
-        source has one, too. The stop of an abbreviation (44 v. Chr.) also ends the sentence."""
+        source has one, too. The stop of an abbreviation (44 v. Chr.) also ends the sentence. What a program will fill
+        in makes no compound ({0}-Dateien)."""
         made: list[str | Placeholder] = []
         for number, part in enumerate(parts):
             before = parts[number - 1] if number else ""
+            if isinstance(before, Placeholder) and isinstance(part, str) and _COMPOUND.match(part):
+                filled_in = self.values.get(before, "").startswith(_FILLED_IN) and self._has_space(before, 1)
+                part = f" {part[1:]}" if filled_in else part
             if isinstance(before, Placeholder) and isinstance(part, str) and part[:1].isalnum():
                 made.append(" " * self._has_space(before, 1))
             elif isinstance(part, Placeholder) and isinstance(before, str) and before[-1:].isalnum():
