@@ -242,6 +242,13 @@ def test_html_in_another_encoding() -> None:
     assert made == '<meta charset="iso-8859-1"><p>&#8222;Caf\u00e9&#8220;</p>'.encode("latin-1")
 
 
+def test_pages_that_say_latin_1_and_are_windows_1252() -> None:
+    data = b'<meta charset="iso-8859-1"><p>The \x93price\x94 is 5 \x80.</p><p>Tea</p>'
+    parsed = parse(data, "a.html")
+    assert [one.text for one in parsed.segments] == ["The “price” is 5 €.", "Tea"]
+    assert render(parsed, lambda one: one.text.replace("Tea", "Tee")) == data.replace(b"Tea", b"Tee")
+
+
 DOCX = (
     '<w:p><w:pPr><w:jc w:val="left"/></w:pPr><w:bookmarkStart w:id="0" w:name="a"/>'
     '<w:r w:rsidR="1"><w:rPr><w:lang w:val="en-US"/></w:rPr><w:t xml:space="preserve">One </w:t></w:r>'
@@ -315,6 +322,51 @@ def test_what_is_raised_stays_with_what_it_belongs_to() -> None:
     data = "".join(f'<a:r><a:rPr baseline="{baseline}"/><a:t>{text}</a:t></a:r>' for baseline, text in runs)
     (segment,) = parse(pptx(f"<a:p>{data}</a:p>"), "a.pptx").segments
     assert segment.words == "It is 10 m."
+
+
+SEGMENTED = """<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2"><file><body><trans-unit id="1">
+<source>Open the door. Go.</source><seg-source><mrk mid="1" mtype="seg">Open <g id="1">the</g> door.</mrk> <mrk mid="2"
+mtype="seg">Go.</mrk></seg-source>TARGET</trans-unit></body></file></xliff>"""
+
+
+@pytest.mark.parametrize(
+    ("target", "segments", "translated"),
+    [
+        ("", ["Open the door.", "Go."], ["OPEN THE DOOR.", "GO."]),
+        (
+            '<target><mrk mid="1" mtype="seg"/> <mrk mid="2" mtype="seg"/></target>',
+            ["Open the door.", "Go."],
+            ["OPEN THE DOOR.", "GO."],
+        ),
+        (
+            '<target><mrk mid="1" mtype="seg">Tür auf.</mrk> <mrk mid="2" mtype="seg"></mrk></target>',
+            ["Go."],
+            ["Tür auf.", "GO."],
+        ),
+        ("<target>Tür auf. Geh.</target>", [], []),
+    ],
+)
+def test_segments_of_xliff_stay_segments(target: str, segments: list[str], translated: list[str]) -> None:
+    data = SEGMENTED.replace("TARGET", target).encode()
+    parsed = parse(data, "a.xlf")
+    assert [one.words for one in parsed.segments] == segments
+    made = render(parsed, louder)
+    assert segments or made == data
+    marks = etree.fromstring(made).iter("{*}mrk")
+    written = ["".join(mark.itertext()) for mark in marks if mark.getparent().tag.endswith("target")]
+    assert written == translated
+    assert bool(re.search("already left", " ".join(parsed.remarks()))) == (len(segments) < 2)
+
+
+@pytest.mark.parametrize("state", ["needs-review-translation", "translated", "needs-l10n"])
+def test_what_people_translated_is_not_translated_again(state: str) -> None:
+    text = '<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2"><file><body><trans-unit id="1"><source>Hi</source>'
+    text += f'<target state="{state}">Da</target></trans-unit><trans-unit id="2"><source>Yes</source>'
+    text += '<target state="needs-translation">Yes</target></trans-unit></body></file></xliff>'
+    parsed = parse(text.encode(), "a.xlf")
+    assert [one.text for one in parsed.segments] == ["Yes"]
+    render(parsed, louder)
+    assert "1 translation that the file has already left unchanged" in parsed.remarks()
 
 
 def test_units_of_xliff_with_choices_are_left_alone_and_counted() -> None:

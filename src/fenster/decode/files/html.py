@@ -27,6 +27,8 @@ _ATTRIBUTES = ("title", "alt", "placeholder")
 _CHARSET = re.compile(
     rb"<meta[^>]+charset\s*=\s*[\"']?\s*([\w-]+)|<\?xml[^>]+encoding\s*=\s*[\"']([\w-]+)", re.IGNORECASE
 )
+_LATIN = {"iso-8859-1", "iso8859-1", "latin1", "latin-1", "ascii", "us-ascii"}
+_WINDOWS = re.compile(rb"[\x80\x82-\x8c\x8e\x91-\x9c\x9e\x9f]")  # €, quotation marks, dashes; otherwise controls
 _ENCODINGS = re.compile(
     r"utf-?8|ascii|us-ascii|iso-?8859-?\d+|latin-?1|windows-?\d+|cp\d+|koi8-[ru]|shift_jis|euc-\w+|gb\w+|big5"
 )
@@ -117,6 +119,8 @@ def decoded(source: FileSource) -> tuple[str, str]:
     encoding = (named[1] or named[2]).decode("ascii") if named is not None and not source.bom else "utf-8"
     if encoding.lower().startswith(("utf-16", "utf16")):
         encoding = "utf-8"  # what could be read so far is not UTF-16, and the standard says so
+    if encoding.lower().replace("_", "-") in _LATIN and _WINDOWS.search(source.data):
+        encoding = "windows-1252"  # as browsers have it
     try:
         if not _ENCODINGS.fullmatch(encoding.lower()):
             raise LookupError("unknown encoding")

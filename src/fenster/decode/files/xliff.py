@@ -21,6 +21,7 @@ from fenster.io.files import FileSource
 from fenster.io.xml import parse_xml, serialised
 
 _V1, _V2 = "{urn:oasis:names:tc:xliff:document:1.2}", "{urn:oasis:names:tc:xliff:document:2.0}"
+_HOLDERS = {_V1: "trans-unit", _V2: "segment"}
 _WORDS = {
     _V1: Vocabulary(
         pairs=frozenset({_V1 + "g", _V1 + "mrk"}),
@@ -39,12 +40,14 @@ _WORDS = {
         },
     ),
 }
-_FINISHED = ("final", "signed-off", "reviewed", "translated")
+_NOT_TRANSLATED = ("new", "needs-translation")
+"""States of targets that hold something else than a translation, such as the source."""
 
 
 @dataclass(frozen=True)
 class TranslationUnit:
     source: etree._Element
+    """Or a segment of it: a `mrk` of the `seg-source`."""
     parts: tuple[Part, ...]
     unit: Unit
 
@@ -59,6 +62,8 @@ class XliffDocument(ParsedFile):
     data: bytes
     choices: int
     """Units left as they are, because they choose between texts (plurals)."""
+    kept: int
+    """Units that have a translation, and segments of units."""
 
     @property
     def documents(self) -> Sequence[Sequence[FileSegment]]:  # type: ignore[override]
@@ -80,16 +85,10 @@ class XliffDocument(ParsedFile):
         yield re.sub(rb"(?<!\r)\n", b"\r\n", made) if b"\r\n" in self.data else made
 
     def _write(self, one: TranslationUnit, parts: list[Part]) -> None:
-        parent = one.source.getparent()
-        assert parent is not None
-        target = parent.find(self.version + "target")
-        if target is None:
-            target = etree.Element(self.version + "target")
-            segmented = parent.find(self.version + "seg-source")
-            before = one.source if segmented is None else segmented  # the order of the schema
-            tail, before.tail = before.tail, None
-            before.addnext(target)
-            before.tail, target.tail = parent.text, tail
+        unit = next(one.source.iterancestors(self.version + _HOLDERS[self.version]))
+        target = whole = _target_of(unit, self.version)
+        if one.source.tag == _V1 + "mrk":
+            target = _segment_of(whole, one.source)
         tail = target.tail
         # The source keeps its own inline elements.
         copies = [
@@ -99,9 +98,9 @@ class XliffDocument(ParsedFile):
         write_mixed(target, copies, _WORDS[self.version])
         target.tail = tail
         if self.version == _V1:
-            target.set("state", "needs-review-translation")
+            whole.set("state", "needs-review-translation")
         else:
-            parent.set("state", "translated")
+            unit.set("state", "translated")
 
     def remarks(self) -> list[str]:
         how = "in need of a review" if self.version == _V1 else "translated, and not yet reviewed"
@@ -110,7 +109,42 @@ class XliffDocument(ParsedFile):
             said.append(
                 f"{counted(self.choices, 'unit')} left unchanged, with plurals or choices: {{count, plural, …}}"
             )
+        if self.kept:
+            said.append(f"{counted(self.kept, 'translation')} that the file has already left unchanged")
         return said
+
+
+def _target_of(unit: etree._Element, version: str) -> etree._Element:
+    """The target of a unit, made if there is none."""
+    target = unit.find(version + "target")
+    if target is None:
+        target = etree.Element(version + "target")
+        source, segmented = unit.find(version + "source"), unit.find(version + "seg-source")
+        before = source if segmented is None else segmented  # the order of the schema
+        assert before is not None
+        tail, before.tail = before.tail, None
+        before.addnext(target)
+        before.tail, target.tail = unit.text, tail
+    return target
+
+
+def _segments(element: etree._Element | None) -> dict[str, etree._Element]:
+    """The segments of a `seg-source` or `target`, by their numbers."""
+    marks = [] if element is None else list(element.iter(_V1 + "mrk"))
+    return {mark.get("mid") or "": mark for mark in marks if mark.get("mtype") == "seg"}
+
+
+def _segment_of(target: etree._Element, source: etree._Element) -> etree._Element:
+    """The segment of a target for a segment of the source; a target without it gets all segments, empty."""
+    if (source.get("mid") or "") not in _segments(target):
+        segmented = next(source.iterancestors(_V1 + "seg-source"))
+        for child in list(target):
+            target.remove(child)
+        target.text = segmented.text
+        for child in segmented:
+            shell = etree.SubElement(target, str(child.tag), dict(child.attrib))
+            shell.tail = child.tail
+    return _segments(target)[source.get("mid") or ""]
 
 
 def _copy(value: etree._Element | None) -> etree._Element | None:
@@ -127,31 +161,39 @@ class XliffFormat(DocumentFormat):
         version = next((one for one in _WORDS if root.tag == one + "xliff"), None)
         if version is None:
             raise InputError(f"its root is {root.tag}", path=source.path, expected="XLIFF 1.2 or 2.0")
-        holder = version + ("trans-unit" if version == _V1 else "segment")
         units = []
-        choices = 0
-        for element in root.iter(holder):
-            text = element.find(version + "source")
-            if text is None or _is_finished(element, version):
+        choices = kept = 0
+        for element in root.iter(version + _HOLDERS[version]):
+            if any(one.get("translate") == "no" for one in (element, *element.iterancestors())):
                 continue
-            parts = tuple(read_mixed(text, _WORDS[version], Pairs()))
-            if has_choice("".join(part.words for part in parts)):
-                choices += 1
-                continue
-            line: int = element.sourceline  # type: ignore[assignment]  # the stubs do not know its type
-            unit = Unit.of(parts, line, options.language)
-            if unit is not None:
-                units.append(TranslationUnit(text, parts, unit))
-        return XliffDocument(root, version, tuple(units), options.target, source.data, choices)
+            target = element.find(version + "target")
+            replaced = target is not None and target.get("state") in _NOT_TRANSLATED
+            for text, translation in _translations(element, target, version):
+                if _has_words(translation) and not replaced:
+                    kept += 1
+                    continue
+                parts = tuple(read_mixed(text, _WORDS[version], Pairs()))
+                if has_choice("".join(part.words for part in parts)):
+                    choices += 1
+                    continue
+                line: int = element.sourceline  # type: ignore[assignment]  # the stubs do not know its type
+                unit = Unit.of(parts, line, options.language)
+                if unit is not None:
+                    units.append(TranslationUnit(text, parts, unit))
+        return XliffDocument(root, version, tuple(units), options.target, source.data, choices, kept)
 
 
-def _is_finished(element: etree._Element, version: str) -> bool:
-    """True if a unit is not to be translated, or is already."""
-    around = [element, *element.iterancestors()]
-    if any(one.get("translate") == "no" for one in around):
-        return True
-    target = element.find(version + "target")
-    if target is None or not "".join(str(text) for text in target.itertext()).strip():
-        return False
-    state = (target if version == _V1 else element).get("state") or ""
-    return element.get("approved") == "yes" or state in _FINISHED or not state
+def _translations(
+    unit: etree._Element, target: etree._Element | None, version: str
+) -> Iterator[tuple[etree._Element, etree._Element | None]]:
+    """The source of a unit, or each of its segments, with the translation that the file has."""
+    segments, translated = _segments(unit.find(_V1 + "seg-source")), _segments(target)
+    for number, segment in segments.items():
+        yield segment, translated.get(number) if translated else target
+    source = unit.find(version + "source")
+    if not segments and source is not None:
+        yield source, target
+
+
+def _has_words(element: etree._Element | None) -> bool:
+    return element is not None and bool("".join(str(text) for text in element.itertext()).strip())
