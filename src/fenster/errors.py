@@ -7,7 +7,7 @@ the command line prints it without a traceback and exits with 2. Any other excep
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -73,3 +73,9 @@ def nan_error() -> FensterError:
 def counted(number: int, one: str, several: str = "") -> str:
     """A count with its noun, as in messages: 1 line, 2 lines. `several` is the plural, if it does not just add -s."""
     return f"{number:,} {one if number == 1 else several or one + 's'}"
+
+
+def first_of(names: Iterable[object], link: str = ", ") -> str:
+    """The first ten of some names, for messages."""
+    listed = list(map(str, names))
+    return link.join(listed[:10]) + (" …" if len(listed) > 10 else "")

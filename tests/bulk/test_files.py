@@ -16,7 +16,9 @@ from fenster.errors import ConfigError, FensterError, InputError
 from tests.helpers.models import make_loaded
 
 
-def test_a_folder_is_mirrored_and_resumed(toy: PreparedData, tmp_path: Path) -> None:
+def test_a_folder_is_mirrored_and_resumed(
+    toy: PreparedData, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     translator = FileTranslator(make_loaded(toy, "window"), DecodeConfig(beam=1, length_ratio=0.5, length_extra=2))
     folder, output = tmp_path / "site", tmp_path / "site-de"
     (folder / "sub").mkdir(parents=True)
@@ -25,13 +27,17 @@ def test_a_folder_is_mirrored_and_resumed(toy: PreparedData, tmp_path: Path) -> 
     (folder / "broken.docx").write_bytes(b"nothing")
     (folder / "x.bin").write_bytes(b"\0\1")
     (folder / ".hidden").write_text("no")
+    (folder / "robots.txt").write_text("User-agent: *\n")
+    capsys.readouterr()
     first = translate_folder(translator, folder, output)
     assert sorted(map(str, first.translated)) == ["a.html", "sub/b.txt"]
-    assert list(map(str, first.copied)) == ["x.bin"] and list(map(str, first.failed)) == ["broken.docx"]
+    said = " ".join(capsys.readouterr().err.split())
+    assert "1 hidden file or folder left out" in said and ".hidden" in said
+    assert list(map(str, first.copied)) == ["robots.txt", "x.bin"] and list(map(str, first.failed)) == ["broken.docx"]
     assert (output / "x.bin").read_bytes() == b"\0\1" and not (output / ".hidden").exists()
     (folder / "a.html").write_text("<p>Here is the old lamp.</p>")
     again = translate_folder(translator, folder, output)
-    assert list(map(str, again.translated)) == ["a.html"] and again.unchanged == 2
+    assert list(map(str, again.translated)) == ["a.html"] and again.unchanged == 3
     (folder / "c.txt").write_text("New.\n")
     (output / "c.txt").write_text("a person's own\n")
     with pytest.raises(FensterError, match="not made by this command"):

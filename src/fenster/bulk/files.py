@@ -8,7 +8,7 @@ makes the same call resume after an interruption, and translate only what has ch
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,10 @@ from fenster.bulk.manifest import Entry, Manifest, locked
 from fenster.bulk.task import Died, Engine
 from fenster.decode.files import DOCUMENT_FORMATS, FileOptions, ParsedFile, document_format
 from fenster.decode.files.translate import FileSummary, translate_parsed
+from fenster.decode.files.unsupported import for_programs
 from fenster.decode.resume import journal_path, stamp
 from fenster.decode.translator import Translator
-from fenster.errors import ConfigError, FensterError, InputError
+from fenster.errors import ConfigError, FensterError, InputError, counted, first_of
 from fenster.io.files import FileSource, atomic_path, bare_suffix, check_not_input
 from fenster.io.hashing import file_sha256
 from fenster.io.progress import report
@@ -55,7 +56,7 @@ class FolderSummary:
     unchanged: int = 0
     """Files that an earlier call translated."""
     copied: list[Path] = field(default_factory=list)
-    """Files in no known format."""
+    """Files in no known format, and those that only programs read."""
     failed: dict[Path, str] = field(default_factory=dict)
     """Files that could not be translated, and why."""
 
@@ -71,7 +72,13 @@ def find_files(inputs: Sequence[Path], output: Path, options: FileOptions) -> li
             raise InputError("no such file", path=given, fix="check the path and the current folder")
         if given.is_dir():
             folder = output if len(inputs) == 1 else output / given.resolve().name
-            listed = [(file, folder / file.relative_to(given)) for file in _files(given)]
+            below, hidden = _files(given)
+            listed = [(file, folder / file.relative_to(given)) for file in below]
+            if hidden:
+                report(
+                    f"{counted(len(hidden), 'hidden file or folder', 'hidden files and folders')} left out: "
+                    + first_of(hidden)
+                )
         else:
             listed = [(given, output / given.name)]
         for file, target in listed:
@@ -113,7 +120,7 @@ def translate_files(
                     path=task.target,
                     fix="choose another output folder, or remove it",
                 )
-            if bare_suffix(task.file) in suffixes:
+            if bare_suffix(task.file) in suffixes and not for_programs(task.file.name):
                 waiting.append(task)
                 manifest.add(name.as_posix(), Entry(""))
                 continue
@@ -150,12 +157,17 @@ def _parsed(file: Path, options: FileOptions) -> ParsedFile:
         return kind.parse(source, replace(options, columns=()))
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    """In order; hidden ones and links to elsewhere are left out."""
+def _files(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Files in order, without links to elsewhere; and hidden files and folders, which are left out."""
+    files: list[Path] = []
+    hidden: list[Path] = []
     for path in sorted(folder.iterdir()):
-        if path.name.startswith(".") or path.is_symlink():
-            continue
-        if path.is_dir():
-            yield from _files(path)
-        elif path.is_file():
-            yield path
+        if path.name.startswith("."):
+            hidden.append(path)
+        elif path.is_dir() and not path.is_symlink():
+            below, hidden_below = _files(path)
+            files += below
+            hidden += hidden_below
+        elif path.is_file() and not path.is_symlink():
+            files.append(path)
+    return files, hidden

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fenster.cli.options import Device, ModelOption
 from fenster.decode.config import DecodeConfig
-from fenster.errors import ConfigError, InputError, counted
+from fenster.errors import ConfigError, InputError, counted, first_of
 from fenster.io.progress import report
 
 if TYPE_CHECKING:
@@ -82,8 +82,7 @@ def translate_many(
     tasks = [task for task in listed if storage.absolute(str(task.file)) not in listing.sources]
     others = set(listing.others) - {storage.absolute(str(task.file)) for task in tasks}
     if others:
-        some = ", ".join(sorted(others)[:10]) + (" …" if len(others) > 10 else "")
-        report(f"{counted(len(others), 'file')} skipped, not in a known document format: {some}")
+        report(f"{counted(len(others), 'file')} skipped, not in a known document format: {first_of(sorted(others))}")
     if not listing.shards and not tasks and not listing.failed:
         raise InputError(
             "nothing to translate there", path=files[0], expected=".parquet or .jsonl files of documents"
@@ -138,8 +137,7 @@ def _report_files(summary: FolderSummary, output: str, seconds: float) -> bool:
     if segments:
         report(f"{segments:,} segments in {seconds:,.1f} s, {segments / seconds:,.1f} per second")
     if summary.copied:
-        some = ", ".join(map(str, summary.copied[:10])) + (" …" if len(summary.copied) > 10 else "")
-        report(f"copied unchanged, since their formats are not translated: {some}")
+        report(f"copied unchanged, since their formats are not translated: {first_of(summary.copied)}")
     return any(file.warnings for file in summary.translated.values())
 
 
@@ -158,8 +156,8 @@ def _report_shards(summary: ShardsSummary, output: str) -> bool:
         if count := figures.warnings[problem]:
             report(f"{counted(count, 'document')} to check, {explanation} ({problem!r} in `warnings`)")
     if figures.dead:
-        some = ", ".join(summary.dead_letters[:10]) + (" …" if len(summary.dead_letters) > 10 else "")
-        report(f"{counted(figures.dead, 'document')} could not be translated; the reasons are in {some}")
+        reasons = first_of(summary.dead_letters)
+        report(f"{counted(figures.dead, 'document')} could not be translated; the reasons are in {reasons}")
     if summary.dead_before:
         report(f"{counted(summary.dead_before, 'document')} of unchanged shards could not be translated earlier")
     return bool(figures.dead or figures.warnings or summary.dead_before)

@@ -60,9 +60,9 @@ class Protector:
         nothing else takes (the sign of ₹1,000 beside its number)."""
         spans = [ProtectedSpan(Span(start, end, "mark"), "x", (text[start:end],)) for start, end in marks]
         for span in self._finder.find(text):
-            found = text[span.start : span.end]
-            is_count = span.kind == "template" and _COUNT.fullmatch(found) is not None
-            spans.append(ProtectedSpan(span, "n" if is_count else "x", (found,)))
+            literal = text[span.start : span.end]
+            is_count = span.kind == "template" and _COUNT.fullmatch(literal) is not None
+            spans.append(ProtectedSpan(span, "n" if is_count else "x", (literal,)))
         if self._converter is not None and self._numbers != "model":
             for span, forms, has_words in self._converter.find(text):
                 if has_words and self._numbers == "keep":

@@ -18,7 +18,9 @@ from fenster.decode.files.po import GettextFormat
 from fenster.decode.files.pptx import PresentationFormat
 from fenster.decode.files.subtitles import SubtitleFormat
 from fenster.decode.files.text import TextFormat
+from fenster.decode.files.unsupported import UNSUPPORTED
 from fenster.decode.files.xliff import XliffFormat
+from fenster.errors import InputError
 from fenster.io.files import bare_suffix
 from fenster.registry import Registry
 
@@ -44,10 +46,14 @@ DOCUMENT_FORMATS: Registry[type[DocumentFormat]] = Registry(
 
 
 def document_format(name: str | None, path: Path | None = None) -> DocumentFormat:
-    """The format called `name`; without one, the one with the file's suffix, or plain text."""
+    """The format called `name`; without one, the one with the file's suffix, or plain text. An error for files that
+    are known to be something else."""
     if name is None and path is not None:
         suffix = bare_suffix(path)
         name = next((key for key, kind in DOCUMENT_FORMATS.items() if suffix in kind.suffixes), None)
+        if name is None and suffix in UNSUPPORTED:
+            known = ", ".join(suffix for kind in DOCUMENT_FORMATS.values() for suffix in kind.suffixes)
+            raise InputError(f"{suffix} files are not supported", path=path, expected=known, fix=UNSUPPORTED[suffix])
     return DOCUMENT_FORMATS[name or "text"]()
 
 

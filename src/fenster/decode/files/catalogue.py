@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator
 import yaml
 
 from fenster.decode.files.base import DocumentFormat, FileOptions
+from fenster.decode.files.icu import is_broken
 from fenster.decode.files.ranges import RangesDocument, TextRange, whole_text
-from fenster.errors import InputError
+from fenster.errors import InputError, counted
 from fenster.io.files import FileSource
 
 _BEFORE_TEXT = re.compile(r"(?:[&!]\S*\s+)*")  # anchors and tags
 _BLOCK_HEADER = re.compile(r"(?:[&!]\S*\s+)*[|>][^\n]*\n")
+_ARGUMENT = re.compile(r"\$\d(?![\d.,]*\d)")  # $1, of browser extensions and MediaWiki
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]')
 
 
@@ -36,15 +38,21 @@ class JsonFormat(DocumentFormat):
             raise InputError("is nested too deeply", path=source.path, expected="a catalogue of texts") from None
         ascii_only = text.isascii() and "\\u" in text
         ranges = []
+        broken = 0
         for start, end in _json_values(text):
             value = json.loads(text[start:end])
+            broken += is_broken(value)
             line = text.count("\n", 0, start) + 1
 
             def written(new: str) -> str:
                 return json.dumps(new, ensure_ascii=ascii_only)
 
-            ranges.append(TextRange.of(start, end, value, line, options.language, written))
-        return RangesDocument(text, tuple(one for one in ranges if one is not None), source.bom)
+            ranges.append(TextRange.of(start, end, value, line, options.language, written, arguments=_ARGUMENT))
+        return RangesDocument(text, tuple(one for one in ranges if one is not None), source.bom, (), _remarks(broken))
+
+
+def _remarks(broken: int) -> list[str]:
+    return [f"{counted(broken, 'message')} left unchanged, with choices that could not be followed"] if broken else []
 
 
 def _json_values(text: str) -> Iterator[tuple[int, int]]:
@@ -94,6 +102,7 @@ class YamlFormat(DocumentFormat):
         ranges: list[TextRange] = []
         further: list[tuple[int, int, str]] = []
         seen: set[int] = set()
+        broken = 0
         for root in roots:
             if isinstance(root, yaml.MappingNode) and len(root.value) == 1:
                 key = root.value[0][0]
@@ -106,8 +115,9 @@ class YamlFormat(DocumentFormat):
                     further.append((at, at + len(key.value), named))
             for node in _yaml_values(root, seen):
                 ranges += _yaml_ranges(node, text, options)
+                broken += is_broken(node.value)
         ranges.sort(key=lambda one: one.start)
-        return RangesDocument(text, tuple(ranges), source.bom, tuple(further))
+        return RangesDocument(text, tuple(ranges), source.bom, tuple(further), _remarks(broken))
 
 
 def _yaml_values(node: yaml.Node | None, seen: set[int]) -> Iterator[yaml.ScalarNode]:
@@ -130,7 +140,8 @@ def _yaml_ranges(node: yaml.ScalarNode, text: str, options: FileOptions) -> list
     if node.style not in ("|", ">"):
         start = _BEFORE_TEXT.match(text, start).end()  # type: ignore[union-attr]  # it may be empty
         quote = text[start : start + 1]
-        one = TextRange.of(start, end, node.value, line, options.language, _yaml_spelling(quote))
+        spelling = _yaml_spelling(quote)
+        one = TextRange.of(start, end, node.value, line, options.language, spelling, arguments=_ARGUMENT)
         return [one] if one is not None else []
     header = _BLOCK_HEADER.match(text, start)
     made: list[TextRange] = []
@@ -152,7 +163,7 @@ def _yaml_ranges(node: yaml.ScalarNode, text: str, options: FileOptions) -> list
         at = first.start() + margins[group[0]]
         words = " ".join(lines[number].group().strip() for number in group)
         here = line + text.count("\n", start, at)
-        one = TextRange.of(at, last.end(), words, here, options.language, lambda new: new)
+        one = TextRange.of(at, last.end(), words, here, options.language, lambda new: new, arguments=_ARGUMENT)
         made += [one] if one is not None else []
     return made
 

@@ -15,13 +15,18 @@ def has_choice(message: str) -> bool:
 
 
 def icu_parts(message: str) -> list[tuple[str, bool]]:
-    """(characters, True if they are text) in order. A message that cannot be followed is text."""
+    """(characters, True if they are text) in order. A choice that cannot be followed is no text, anything else is."""
     parts: list[tuple[str, bool]] = []
     try:
         end = _message(message, 0, parts)
     except (ValueError, RecursionError):
-        return [(message, True)]
-    return parts if end == len(message) else [(message, True)]
+        end = -1
+    return parts if end == len(message) else [(message, not has_choice(message))]
+
+
+def is_broken(message: str) -> bool:
+    """True for a choice that cannot be followed."""
+    return has_choice(message) and not any(is_text for _, is_text in icu_parts(message))
 
 
 def _message(text: str, at: int, parts: list[tuple[str, bool]]) -> int:
@@ -30,7 +35,8 @@ def _message(text: str, at: int, parts: list[tuple[str, bool]]) -> int:
     while at < len(text) and text[at] != "}":
         choice = _CHOICE.match(text, at) if text[at] == "{" else None
         if choice is None:
-            at = text.index("}", at) + 1 if text[at] == "{" else at + 1  # a plain argument
+            end = "}}" if text.startswith("{{", at) else "}"  # of a plain argument
+            at = text.index(end, at) + len(end) if text[at] == "{" else at + 1
             continue
         parts.append((text[begin:at], True))
         begin = at = _branches(text, choice, parts)

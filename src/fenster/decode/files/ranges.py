@@ -36,12 +36,14 @@ class TextRange:
         language: str,
         written: Callable[[str], str],
         elsewhere: bool = False,
+        arguments: re.Pattern[str] | None = None,
     ) -> TextRange | None:
-        """None if there is nothing to write for `value`, or if it holds half a character."""
+        """None if there is nothing to write for `value`, or if it holds half a character. `arguments` are what a
+        program fills in, beside what is protected in any text."""
         if any("\ud800" <= character <= "\udfff" for character in value):
             return None
         lines = tuple(
-            (one, Unit.of([Part("words", one)], line, language) if is_text else None)
+            (one, Unit.of(_parts(one, arguments), line, language) if is_text else None)
             for part, is_text in icu_parts(value)
             for one in re.split(r"([\n\t])", part)
         )
@@ -57,9 +59,20 @@ class TextRange:
         made, changed = "", self.elsewhere
         for text, unit in self.lines:
             parts = None if unit is None else unit.translated(translations)
-            made += text if parts is None else "".join(part.words for part in parts)
+            made += text if parts is None else "".join(part.value or part.words for part in parts)
             changed = changed or parts is not None
         return self.written(made) if changed else None
+
+
+def _parts(text: str, arguments: re.Pattern[str] | None) -> list[Part]:
+    if arguments is None:
+        return [Part("words", text)]
+    pieces = re.split(f"({arguments.pattern})", text)
+    return [
+        Part("single", value=piece) if number % 2 else Part("words", piece)
+        for number, piece in enumerate(pieces)
+        if piece
+    ]
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from fenster.decode.result import Translated
 from fenster.decode.resume import Journal, stamp
 from fenster.decode.translator import Translator
 from fenster.document import Document
-from fenster.errors import FensterError, counted, writing
+from fenster.errors import FensterError, counted, first_of, writing
 from fenster.io.files import FileSource, atomic_path, check_not_input, compressed
 from fenster.io.progress import bar, report
 
@@ -178,7 +178,7 @@ def report_problems(translator: Translator, file: ParsedFile) -> None:
         report(f"{counted(len(copied), 'line')} with segments that the model cannot read, copied: {listed(copied)}")
     if unknown:
         characters = list(dict.fromkeys(character for line in unknown.values() for character in line))
-        some = " ".join(characters[:10]) + (" …" if len(characters) > 10 else "")
+        some = first_of(characters, " ")
         report(
             f"{counted(len(unknown), 'line has', 'lines have')} characters inside a sentence that the model hardly "
             f"knows ({some}); check: "

@@ -142,7 +142,7 @@ def _segment_of(target: etree._Element, source: etree._Element) -> etree._Elemen
             target.remove(child)
         target.text = segmented.text
         for child in segmented:
-            shell = etree.SubElement(target, str(child.tag), dict(child.attrib))
+            shell = etree.SubElement(target, str(child.tag), {str(key): str(value) for key, value in child.items()})
             shell.tail = child.tail
     return _segments(target)[source.get("mid") or ""]
 
