@@ -183,3 +183,54 @@ def test_no_word_is_lost(words: list[str], shares: list[int]) -> None:
 def test_cuts_read_well() -> None:
     assert split_text("Er kam, sah und siegte.", (1, 1)) == ["Er kam,", "sah und siegte."]
     assert split_text("Ich sehe das Haus dort.", (1, 1), frozenset({"das"})) == ["Ich sehe", "das Haus dort."]
+
+
+def srt(*cues: str) -> str:
+    times = (f"00:00:{2 * n:02d},000 --> 00:00:{2 * n + 1:02d},900" for n in range(len(cues)))
+    return "".join(f"{n}\n{time}\n{cue}\n\n" for n, (time, cue) in enumerate(zip(times, cues, strict=True), 1))
+
+
+@pytest.mark.parametrize(
+    ("cues", "segments"),
+    [
+        (["This is a true story", "Mom, where are you?"], ["This is a true story", "Mom, where are you?"]),
+        (["It is very late", "He said so."], ["It is very late", "He said so."]),
+        (["He lives in", "Paris, where it rains."], ["He lives in Paris, where it rains."]),
+        (["and then", "I saw it."], ["and then I saw it."]),
+        (["the house of", "Anna Wood."], ["the house of Anna Wood."]),
+        (["# Happy birthday to you #", "Mr. Wood came."], ["Happy birthday to you", "Mr. Wood came."]),
+        ([">> Hello", ">> Hi, John"], ["Hello", "Hi, John"]),
+        (["MAN 1: Run!\nWOMAN: Where?"], ["MAN 1: Run!", "WOMAN: Where?"]),
+        (["♪ Oh, baby ♪\n♪ I love you so ♪"], ["Oh, baby", "I love you so"]),
+    ],
+)
+def test_who_speaks_when(cues: list[str], segments: list[str]) -> None:
+    parsed = parse(srt(*cues), "a.srt")
+    assert [one.text for one in parsed.segments] == segments
+    assert sorted(render(parsed, lambda text: text + " ").split()) == sorted(srt(*cues).split())
+
+
+def test_two_voices_of_a_vtt_cue() -> None:
+    text = "WEBVTT\n\n00:00.000 --> 00:02.000\n<v Mary>Are you <i>sure</i>?</v>\n<v Tom>Yes, I am.</v>\n"
+    parsed = parse(text, "a.vtt")
+    assert [one.text for one in parsed.segments] == ["Are you <i>sure</i>?", "Yes, I am."]
+    made = render(parsed, lambda text: text.replace("Yes", "Ja"))
+    assert made == text.replace("Yes", "Ja")
+
+
+def test_notes_signs_and_karaoke_of_ass() -> None:
+    lines = [
+        "{TL note: a pun}It is late.{\\i0}{mine}",
+        "It {a note}is late.",
+        "{\\pos(320,50)}BAKERY\\NOpen today",
+        "{\\k20}Hel{\\k30}lo",
+    ]
+    text = "".join(
+        f"Dialogue: 0,0:00:{n:02d}.00,0:00:{n:02d}.90,Default,,0,0,0,,{line}\n" for n, line in enumerate(lines)
+    )
+    parsed = parse(text, "a.ass")
+    assert [one.text for one in parsed.segments] == ["It is late.", "It is late.", "BAKERY", "Open today"]
+    made = render(parsed, lambda text: text.replace("late", "spät").replace("Open", "Offen"))
+    wanted = text.replace("late", "spät").replace("Open", "Offen").replace("{a note}is spät.", "is spät.{a note}")
+    assert made == wanted
+    assert parsed.remarks()[0] == "1 line of karaoke left unchanged"

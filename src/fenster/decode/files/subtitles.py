@@ -5,15 +5,13 @@ they are, byte for byte.
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from fenster.data.sentence_split import sentences
-from fenster.data.text import normalise
 from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
 from fenster.decode.files.cue_split import split_text, wrapped
+from fenster.decode.files.cue_turns import MARKUP, Cue, Passage, passages_of, turns_of
 from fenster.decode.result import Translated
 from fenster.errors import InputError, counted
 from fenster.io.files import FileSource
@@ -21,53 +19,12 @@ from fenster.language import languages, load_language
 
 LINE = 42  # characters of a line, and two lines per cue: what broadcasters ask for
 SPEED = 17.0  # characters per second that can be read with ease
-_PAUSE = 2000  # milliseconds after which a sentence is not continued
-_LONGEST = 4  # cues of a sentence
 
 _CLOCK = r"(?:(\d+):)?(\d{1,2}):(\d{2})[.,:](\d{1,3})"
 _TIMES = re.compile(rf"\s*{_CLOCK}\s*-->\s*{_CLOCK}")
 _DIALOGUE = re.compile(rf"Dialogue:[^,]*,\s*{_CLOCK}\s*,\s*{_CLOCK}\s*(?:,[^,]*){{6}},")
 _DRAWING = re.compile(r"\{[^{}]*\\p[1-9]")
-_MARKUP = r"(?:<[^<>]*>|\{\\[^{}]*\})"
-_AROUND = re.compile(rf"((?:{_MARKUP}|[♪#]|\s)*)(.*?)((?:{_MARKUP}|[♪#]|\s)*)$", re.DOTALL)
-_DASH = re.compile(rf"((?:{_MARKUP})*[-–—‐]\s*(?:{_MARKUP})*)(?=\S)")
-_AGAIN = re.compile(r"</(\w+)>\s+<\1>|\{\\([ibus])0\}\s+\{\\(?:\2)1\}")
-_ENTITY = re.compile(r"&(?!(?:amp|lt|gt|lrm|rlm|#0*38|#0*60|#0*62);)#?\w+;")
-_ENDS_IN_DASH = re.compile(r"[-–—‐]\s*$")
-_STANDS_ALONE = re.compile(r"[\[(][^\])]*[\])]$|[^a-z]*[A-Z][^a-z]*$")  # a sound, a title
-_LABEL = re.compile(r"[A-Z][A-Z .'-]+:")
-_ENDS = re.compile(rf"[.!?…:;]['\"”’»)\]]*(?:{_MARKUP})*$")
-
-
-@dataclass(frozen=True)
-class Turn:
-    """What one speaker says in one cue: markup and a dash before it, the words, markup after it."""
-
-    cue: int
-    before: str
-    text: str
-    after: str
-
-
-@dataclass(frozen=True)
-class Cue:
-    line: int
-    """Index of its first line of words in the file."""
-    count: int
-    """Lines of words."""
-    start: int
-    end: int
-    """In milliseconds."""
-    head: str = ""
-    """What stands before the words on their line (.ass)."""
-
-
-@dataclass(frozen=True)
-class Passage:
-    """Turns that belong together, and the sentences that they form."""
-
-    turns: tuple[Turn, ...]
-    segments: tuple[str, ...]
+_KARAOKE = re.compile(r"\{[^{}]*\\[kK][fo]?\d")  # every syllable has its time
 
 
 @dataclass
@@ -81,6 +38,8 @@ class SubtitleDocument(ParsedFile):
     """A byte order mark, if the file has one."""
     leading: frozenset[str]
     """Words of the target language that belong to what follows them."""
+    karaoke: int
+    """Lines that are left as they are, since their syllables have times."""
     fast: list[int] = field(default_factory=list)
     long: list[int] = field(default_factory=list)
 
@@ -120,11 +79,11 @@ class SubtitleDocument(ParsedFile):
         shown = ["".join(turn) for turn in turns]
         if len(turns) == 1:
             before, words, after = turns[0]
-            whole = re.sub(_MARKUP, lambda mark: mark.group().replace(" ", "\0"), words)  # never cut inside it
+            whole = re.sub(MARKUP, lambda mark: mark.group().replace(" ", "\0"), words)  # never cut inside it
             first, *others = [line.replace("\0", " ") for line in wrapped(whole, LINE, self.leading)]
             shown = [before + first, *others]
             shown[-1] += after
-        bare = [re.sub(_MARKUP, "", line) for line in shown]
+        bare = [re.sub(MARKUP, "", line) for line in shown]
         seconds = max(1, cue.end - cue.start) / 1000
         if sum(map(len, bare)) / seconds > SPEED:
             self.fast.append(cue.line + 1)
@@ -134,6 +93,8 @@ class SubtitleDocument(ParsedFile):
 
     def remarks(self) -> list[str]:
         said = []
+        if self.karaoke:
+            said.append(f"{counted(self.karaoke, 'line')} of karaoke left unchanged")
         if self.fast:
             said.append(
                 f"{counted(len(self.fast), 'cue is', 'cues are')} read at more than {SPEED:.0f} characters per second"
@@ -162,10 +123,11 @@ class SubtitleFormat(DocumentFormat):
                 "no cue", path=source.path, expected="subtitles, with times such as 00:00:01,000 --> 00:00:03,500"
             )
         line_break = "\\N" if styled else (ends[0] if ends else "\n")
-        turns = [turn for number, cue in enumerate(cues) for turn in _turns(number, cue, lines, styled)]
+        turns = [turn for number, cue in enumerate(cues) for turn in turns_of(number, cue, lines, styled)]
         leading = load_language(options.target).leading_words if options.target in languages() else ()
-        passages = _passages(turns, cues, options.language)
-        return SubtitleDocument(lines, cues, passages, line_break, source.bom, frozenset(leading))
+        passages = passages_of(turns, cues, options.language)
+        karaoke = sum(styled and line.startswith("Dialogue:") and _KARAOKE.search(line) is not None for line in lines)
+        return SubtitleDocument(lines, cues, passages, line_break, source.bom, frozenset(leading), karaoke)
 
 
 def _timed_cues(lines: list[str]) -> list[Cue]:
@@ -192,7 +154,7 @@ def _styled_cues(lines: list[str]) -> list[Cue]:
     for number, line in enumerate(lines):
         dialogue = _DIALOGUE.match(line)
         words = "" if dialogue is None else line[dialogue.end() :].strip()
-        if dialogue is not None and words and not _DRAWING.search(words):
+        if dialogue is not None and words and not _DRAWING.search(words) and not _KARAOKE.search(words):
             cues.append(Cue(number, 1, *_milliseconds(dialogue), head=dialogue.group()))
     return cues
 
@@ -204,95 +166,6 @@ def _milliseconds(times: re.Match[str]) -> tuple[int, int]:
 
     groups = times.groups()
     return clock(*groups[:4]), clock(*groups[4:8])
-
-
-def _turns(number: int, cue: Cue, lines: list[str], styled: bool) -> list[Turn]:
-    """The words of a cue by speaker: lines that begin with a dash are turns of their own."""
-    if styled:
-        words = lines[cue.line].rstrip("\r\n")[len(cue.head) :].replace("\\h", " ")
-        rows = re.split(r"\\[Nn]", words)
-    else:
-        rows = [line.rstrip("\r\n") for line in lines[cue.line : cue.line + cue.count]]
-        rows = [_ENTITY.sub(lambda entity: html.unescape(entity.group()), row) for row in rows]
-    turns: list[list[str]] = [[]]
-    for row in rows:
-        if turns[-1] and _DASH.match(row):
-            turns.append([])
-        turns[-1].append(row.strip())
-    return [_turn(number, " ".join(turn)) for turn in turns]
-
-
-def _turn(cue: int, text: str) -> Turn:
-    text = _AGAIN.sub(" ", text)  # every line of a cue may have its own tags
-    around = _AROUND.match(text)
-    assert around is not None  # every part may be empty
-    before, inner, after = around.groups()
-    dash = _DASH.match(inner)
-    if dash is not None:
-        before, inner = before + dash.group(), inner[dash.end() :]
-    return Turn(cue, *_balanced(before, inner, after))
-
-
-def _balanced(before: str, inner: str, after: str) -> tuple[str, str, str]:
-    """What is around some words without the tags that belong to only some of them: <i>No</i>, not here."""
-    while (tag := re.search(r"(?:<(\w+)[^<>]*>|\{\\([ibus])1\})(\s*)$", before)) and _left_open(inner, tag) < 0:
-        before, inner = before[: tag.start()], tag.group() + inner
-    while (tag := re.match(r"\s*(?:</(\w+)>|\{\\([ibus])0\})", after)) and _left_open(inner, tag) > 0:
-        inner, after = inner + tag.group(), after[tag.end() :]
-    return before, normalise(inner), after
-
-
-def _left_open(text: str, tag: re.Match[str]) -> int:
-    """Tags of a kind that a text opens, less those that it closes."""
-    if tag[1]:
-        return len(re.findall(rf"<{tag[1]}\b", text)) - text.count(f"</{tag[1]}>")
-    return text.count(f"{{\\{tag[2]}1}}") - text.count(f"{{\\{tag[2]}0}}")
-
-
-def _passages(turns: Sequence[Turn], cues: Sequence[Cue], language: str) -> list[Passage]:
-    """Turns joined where a sentence continues in the next cue."""
-    passages: list[Passage] = []
-    group: list[Turn] = []
-    for turn in turns:
-        if group and not _continues(group, turn, cues):
-            passages.append(_passage(group, language))
-            group = []
-        group.append(turn)
-    if group:
-        passages.append(_passage(group, language))
-    return passages
-
-
-def _continues(group: Sequence[Turn], turn: Turn, cues: Sequence[Cue]) -> bool:
-    last = group[-1]
-    pause = cues[turn.cue].start - cues[last.cue].end
-    speaks_anew = (
-        turn.cue == last.cue or _ENDS_IN_DASH.search(turn.before) is not None or "♪" in turn.before + last.after
-    )
-    speaks_anew = speaks_anew or _STANDS_ALONE.match(last.text) is not None or _begins_anew(last.text, turn.text)
-    return not (
-        speaks_anew
-        or pause > _PAUSE
-        or len(group) >= _LONGEST
-        or not last.text
-        or _ENDS.search(last.text)
-        or not turn.text
-    )
-
-
-def _begins_anew(before: str, after: str) -> bool:
-    """True if a cue looks like the beginning of a sentence, and the one before it not like half of one."""
-    if _LABEL.match(after) or _STANDS_ALONE.match(after):
-        return True
-    starts_low = after[:1].islower() or not after[:1].isalpha() or re.match(r"I\b", after) is not None
-    return not (
-        starts_low or before.endswith((",", "-", "–", "—", "...", "…")) or before.rsplit(" ", 1)[-1].islower()
-    )
-
-
-def _passage(group: Sequence[Turn], language: str) -> Passage:
-    text = " ".join(turn.text for turn in group)
-    return Passage(tuple(group), tuple(sentences(text, language)) or ("",))
 
 
 def _spread(passage: Passage, texts: Sequence[str], leading: frozenset[str]) -> list[str]:
