@@ -229,6 +229,27 @@ def test_nesting_is_valid_whatever_the_attention(n_pairs: int, n_words: int, see
         ("> [!note] A title\n", "> [!note] A TITLE\n"),
         ("> [!NOTE]  \n> Text.\n", "> [!NOTE]  \n> TEXT.\n"),
         ("- [ ] To do\n- [x] Done *now*\n", "- [ ] TO DO\n- [x] DONE *NOW*\n"),
+        ("> [!warning] Take care\n> It is hot.\n", "> [!warning] TAKE CARE\n> IT IS HOT.\n"),
+        (
+            "One.[^1]\n\n[^1]: A note.\n\n    Its second *paragraph*.\n\n    A third.\n\nText.\n",
+            "ONE.[^1]\n\n[^1]: A NOTE.\n\n    ITS SECOND *PARAGRAPH*.\n\n    A THIRD.\n\nTEXT.\n",
+        ),
+        ("{{% notice note %}}\nText.\n{{% /notice %}}\n", "{{% notice note %}}\nTEXT.\n{{% /notice %}}\n"),
+        ('{{< figure src="a.png" >}}\nText.\n', '{{< figure src="a.png" >}}\nTEXT.\n'),
+        (
+            '{% highlight ruby %}\nputs "hello"\n{% endhighlight %}\nText.\n',
+            '{% highlight ruby %}\nputs "hello"\n{% endhighlight %}\nTEXT.\n',
+        ),
+        ("{: .note }\nA note.\n", "{: .note }\nA NOTE.\n"),
+        ("Look ![here](a.png){: width='5' } now.\n", "LOOK ![HERE](a.png){: width='5' } NOW.\n"),
+        ("See [[Getting Started]] or [[Page|the page]].\n", "SEE [[Getting Started]] OR [[Page|THE PAGE]].\n"),
+        ("This is ==very *important* text== here.\n", "THIS IS ==VERY *IMPORTANT* TEXT== HERE.\n"),
+        ("This is ==very important== here, a == b.\n", "THIS IS ==VERY IMPORTANT== HERE, A == B.\n"),
+        ('import Tabs from "@theme/Tabs";\n\nText.\n', 'import Tabs from "@theme/Tabs";\n\nTEXT.\n'),
+        (
+            "+---+---+\n| a | b |\n+===+===+\n| c | d |\n+---+---+\n\nText.\n",
+            "+---+---+\n| a | b |\n+===+===+\n| c | d |\n+---+---+\n\nTEXT.\n",
+        ),
     ],
 )
 def test_blocks_of_other_dialects_keep_their_form(text: str, expected: str) -> None:

@@ -14,16 +14,13 @@ from markdown_it import MarkdownIt
 
 from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
 from fenster.decode.files.inline import split_sentences
+from fenster.decode.files.markdown_dialects import as_commonmark
 from fenster.decode.files.markdown_inline import MarkdownError, Unit, units
 from fenster.decode.result import Translated
 from fenster.errors import counted
 from fenster.io.files import FileSource
 
 _FRONT_MATTER = re.compile(r"(?:---[ \t]*\n.*?\n(?:---|\.\.\.)|\+\+\+[ \t]*\n.*?\n\+\+\+)[ \t]*(?:\n|$)", re.DOTALL)
-_NOTE = re.compile(r"^( {0,3})(\[\^[^\]\s]+\]:)(?=[ \t])", re.MULTILINE)
-_FENCE = re.compile(r"^[ \t]*:::.*$", re.MULTILINE)
-_ADMONITION = re.compile(r"^([ \t]*)((?:!!!|\?\?\?)\+?[ \t].*)$", re.MULTILINE)  # of MkDocs
-_DEFINITION = re.compile(r"(\S\n(?:[ \t]*\n)? {0,3}):(?=[ \t]+\S)")
 _BEGINS = re.compile(r"[-+*](?:\s|$)|#{1,6}(?:\s|$)|>|(?:[-=*_][ \t]*){3,}$|`{3,}[^`]*$|~{3}|:(?:\s|::)")
 _BLOCK = re.compile(
     r"\s*(?:[-+*]\s|#{1,6}\s|>|\d+[.)]\s|[=~`|-]{3})"
@@ -52,7 +49,7 @@ class MarkdownDocument(ParsedFile):
     start: str
     """A byte order mark, if the file has one."""
     skipped: int
-    """Paragraphs that are left as they are, because their markup could not be followed."""
+    """Paragraphs and tables that are left as they are, because their markup could not be followed."""
 
     @property
     def documents(self) -> Sequence[Sequence[FileSegment]]:  # type: ignore[override]
@@ -92,9 +89,8 @@ class MarkdownFormat(DocumentFormat):
         ends = source.line_ends()
         front = _FRONT_MATTER.match(text)
         body = text if front is None else re.sub(r"[^\n]", " ", front.group()) + text[front.end() :]
-        body = _as_commonmark(body)
+        body, skipped = as_commonmark(body)
         ranges: list[Range] = []
-        skipped = 0
         file = _Lines(body)
         in_table = in_heading = False
         for token in MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(body):
@@ -141,20 +137,6 @@ class _Lines:
         for (number, column), part in zip(positions, content.split("\n"), strict=True):
             self._used[number] = column + len(part)
         return positions
-
-
-def _as_commonmark(text: str) -> str:
-    """What the parser reads, of the same length: blocks of other dialects end the paragraph before them. Notes are
-    items of a list, as are definitions and admonitions (!!! note), and lines around others (:::note) are blank."""
-    text = _ADMONITION.sub(lambda match: match[1] + "-".ljust(len(match[2])), text)
-    text = _NOTE.sub(lambda match: match[1] + _item(len(match[2])), text)
-    return _DEFINITION.sub(r"\1-", _FENCE.sub(lambda match: " " * len(match.group()), text))
-
-
-def _item(width: int) -> str:
-    """The mark of an item of so many characters, which may interrupt a paragraph."""
-    digits = min(width - 1, 9)
-    return ">" * (width - 1 - digits) + "1".rjust(digits, "0") + ")"
 
 
 def _range(

@@ -25,6 +25,9 @@ _BEFORE = re.compile(  # a task's box, an alert's kind
     r"\[[ xX]\][ \t]+(?=\S)|\[![A-Za-z]+\][-+]?(?:[ \t]*\n[ \t]*|[ \t]+|$)"
 )
 _NOTE = re.compile(r"\[\^[^\]\s]+\]")
+_WIKI_LINK = re.compile(r"\[\[[^\[\]\n|]+(?:\|[^\[\]\n]+)?\]\]")
+_ATTRIBUTES = re.compile(r"\{:[^{}\n]*\}")  # of kramdown
+_HIGHLIGHT = re.compile(r"==(?=[^\s=])[^\n=]*[^\s=]==(?!=)")
 _TAG = re.compile(r"<(/?)([A-Za-z][\w.-]*)[^<>]*?(/?)>", re.DOTALL)
 
 
@@ -124,10 +127,9 @@ class _Walk:
             here = self.content[self.at : self.at + 1]
             entity = _ENTITY.match(self.content, self.at) if here == "&" else None
             known = html.unescape(entity.group()) if entity else ""
-            note = _NOTE.match(self.content, self.at) if here == "[" else None
-            if note is not None and rest.startswith(note.group()):
-                self._add(note.group(), mark=True)
-                rest = rest[len(note.group()) :]
+            other = self._other_mark(rest)
+            if other:
+                rest = rest[len(other) :]
             elif here == "\\" and self.content[self.at + 1 : self.at + 2] == rest[0]:
                 self._add(self.content[self.at : self.at + 2], mark=True)
                 rest = rest[1:]
@@ -140,6 +142,26 @@ class _Walk:
                 rest = rest[1:]
             else:
                 raise MarkdownError
+
+    def _other_mark(self, rest: str) -> str:
+        """What is markup in other dialects, read; nothing if there is none here."""
+        matches = (pattern.match(rest) for pattern in (_NOTE, _WIKI_LINK, _ATTRIBUTES, _HIGHLIGHT))
+        match = next((one for one in matches if one is not None), None)
+        if match is None or not self.content.startswith(match.group(), self.at):
+            return ""
+        if match.re is _HIGHLIGHT:
+            self._literal("==", opens=True)
+            self._text(match.group()[2:-2])
+            self._literal("==", opens=False)
+        else:
+            target, bar, shown = match.group().removesuffix("]]").partition("|")
+            if match.re is not _WIKI_LINK or not bar:
+                self._add(match.group(), mark=True)
+            else:
+                self._literal(target + bar, opens=True)
+                self._text(shown)
+                self._literal("]]", opens=False)
+        return match.group()
 
     def _take(self, pattern: re.Pattern[str], mark: bool = False) -> None:
         match = pattern.match(self.content, self.at)
