@@ -705,3 +705,56 @@ def test_choices_that_cannot_be_followed_are_left_alone_and_counted() -> None:
     assert made["a"] == "{count, plural, one {{{count}} FILE} other {{{count}} FILES}}"
     assert made["b"] == texts["b"] and made["c"] == texts["c"]
     assert parsed.remarks() == ["2 messages left unchanged, with choices that could not be followed"]
+
+
+def test_raised_letters_of_ordinals_are_read() -> None:
+    page = b"<p>On June 5<sup>th</sup>, 2024, m<sup>2</sup>.</p>"
+    parsed = parse(page, "a.html")
+    assert [one.words for one in parsed.segments] == ["On June 5th, 2024, m."]
+    assert render(parsed, lambda one: one.text) == page
+    assert render(parsed, lambda one: one.text.replace("5th", "5.")) == b"<p>On June 5., 2024, m<sup>2</sup>.</p>"
+    raised = '<w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:t>{}</w:t></w:r>'
+    body = f"<w:p><w:r><w:t>The 1</w:t></w:r>{raised.format('st')}<w:r><w:t> m</w:t></w:r>{raised.format('2')}</w:p>"
+    parsed = parse(docx(body), "a.docx")
+    assert [one.words for one in parsed.segments] == ["The 1st m"]
+    assert words(render(parsed, louder)) == "THE 1ST M2"
+    runs = ((0, "The 1"), (30000, "st"), (0, " m"), (30000, "2"))
+    data = "".join(f'<a:r><a:rPr baseline="{baseline}"/><a:t>{text}</a:t></a:r>' for baseline, text in runs)
+    assert [one.words for one in parse(pptx(f"<a:p>{data}</a:p>"), "a.pptx").segments] == ["The 1st m"]
+    style = 'xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0"'
+    styles = (
+        f'<style:style {style} style:name="T1"><style:text-properties style:text-position="super 58%"/></style:style>'
+    )
+    body = '<text:p>The 1<text:span text:style-name="T1">st</text:span> floor.</text:p>'
+    parsed = parse(odt(styles + body), "a.odt")
+    assert [one.words for one in parsed.segments] == ["The 1st floor."]
+    assert words(render(parsed, louder)) == "THE 1ST FLOOR."
+
+
+def test_numbers_of_headings_are_no_figures() -> None:
+    body = "<w:p><w:r><w:t>{}</w:t></w:r><w:r><w:tab/></w:r><w:r><w:t>{}</w:t></w:r></w:p>"
+    body = body.format("2.10", "Release notes") + body.format("2.5", "kg")
+    assert [one.text for one in parse(docx(body), "a.docx").segments] == ["Release notes", "2.5", "kg"]
+    assert [one.text for one in parse(b"2.10\tRelease notes\n2.5\tkg\n", "a.txt").segments] == [
+        "Release notes", "2.5", "kg",
+    ]  # fmt: skip
+    assert render(parse(b"2.10\tRelease notes\t12\n", "a.txt"), louder) == b"2.10\tRELEASE NOTES\t12\n"
+
+
+def test_statements_of_templates_are_between_texts() -> None:
+    page = (
+        b"<p>{% if user %}Hello <b>{{ user.name }}</b>{% else %}Please log in{% endif %}</p><p title='{% x %}a'>b</p>"
+    )
+    parsed = parse(page, "a.html")
+    assert [one.words for one in parsed.segments] == ["Hello {{ user.name }}", "Please log in", "b"]
+    assert render(parsed, lambda one: one.text) == page
+    made = render(parsed, lambda one: one.text.replace("Please log in", "Bitte anmelden"))
+    assert made == page.replace(b"Please log in", b"Bitte anmelden")
+
+
+def test_what_screen_readers_and_previews_say_is_translated() -> None:
+    page = (
+        b'<meta property="og:title" content="One"><meta name="viewport" content="width"><a aria-label="Two" href="x">'
+        b'</a><select><optgroup label="Three"><option label="Four">Five</option></optgroup></select>'
+    )
+    assert [one.text for one in parse(page, "a.html").segments] == ["One", "Two", "Three", "Four", "Five"]

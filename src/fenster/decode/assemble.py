@@ -81,6 +81,8 @@ class Assembler:
                 cleaned = self._with_marks(piece, hypothesis, cleaned)
             text = piece.text.restore(piece.text.rejoined(cleaned))
             text = piece.with_figures(text.strip(" "))
+            if text.endswith("..") and not text.endswith("...") and not piece.text.source.endswith(".."):
+                text = text[:-1]  # a stop behind a placeholder, said twice
             pieces.append(text if pieces else begun_as(text, piece.text.source))
         return plan.joined(pieces)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from fenster.decode.files.inline import Part, Pieces, Unit, translated_pieces
+from fenster.decode.files.inline import ORDINALS, Part, Pieces, cut_in_units, translated_pieces
 from fenster.decode.files.runs import Format, Pairs, base_format, with_formats
 from fenster.decode.result import Translated
 
@@ -60,11 +60,9 @@ class Paragraph:
         pairs = Pairs()
         parts = list(_siblings(list(element), pairs))
         base = base_format(parts)
-        pieces: list[tuple[tuple[Part, ...], Unit | None]] = []
-        for piece in _between_breaks(parts):
-            formatted = with_formats(piece, base, pairs)
-            pieces.append((tuple(formatted), Unit.of(formatted, line, language)))
-        return cls(element, base, tuple(pieces)) if any(unit for _, unit in pieces) else None
+        formatted = [with_formats(piece, base, pairs) for piece in _between_breaks(parts)]
+        pieces = cut_in_units(formatted, line, language)
+        return cls(element, base, pieces) if any(unit for _, unit in pieces) else None
 
     def write(self, translations: Iterator[Translated], locale: str) -> bool:
         """Put the translation into the paragraph; False if nothing changed."""
@@ -159,10 +157,17 @@ def _field(runs: Sequence[etree._Element], pairs: Pairs) -> Iterator[Part]:
 
 def _run(run: etree._Element) -> Iterator[Part]:
     raised = run.find(f"{W}rPr/{W}vertAlign")  # the sign of a footnote, m²
-    if _is_code(run.find(f"{W}rPr/{W}rStyle")) or (raised is not None and raised.get(W + "val") != "baseline"):
+    is_raised = raised is not None and raised.get(W + "val") != "baseline"
+    is_ordinal = is_raised and "".join(map(str, run.itertext())) in ORDINALS
+    if _is_code(run.find(f"{W}rPr/{W}rStyle")) or (is_raised and not is_ordinal):
         yield Part("single", value=Nodes((run,)))
         return
-    shown = Format.of(run.find(W + "rPr"), _UNSEEN)
+    properties = run.find(W + "rPr")
+    if is_ordinal and properties is not None:
+        properties = deepcopy(properties)
+        for one in properties.findall(W + "vertAlign"):
+            properties.remove(one)
+    shown = Format.of(properties, _UNSEEN)
     for child in run:
         if child.tag == W + "t":
             yield Part("words", child.text or "", value=shown)

@@ -12,7 +12,7 @@ from itertools import count
 
 from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
 from fenster.decode.files.html_tokens import Token, attribute_spans, closing, tokens
-from fenster.decode.files.inline import Part, Unit
+from fenster.decode.files.inline import ORDINALS, Part, Unit
 from fenster.decode.result import Translated
 from fenster.errors import InputError
 from fenster.io.files import FileSource
@@ -23,7 +23,11 @@ _OPAQUE = {"sub", "sup", "code", "kbd", "samp", "var", "svg", "math", "img", "in
 _OPAQUE |= {"object", "audio", "video", "canvas"}
 """Inline, and never looked into."""
 _SKIPPED = {"script", "style", "pre", "textarea", "template", "iframe", "noscript", "xmp", "listing", "map", "ruby"}
-_ATTRIBUTES = ("title", "alt", "placeholder")
+_ATTRIBUTES = ("title", "alt", "placeholder", "aria-label")
+_ABOUT = {"description", "og:title", "og:description", "og:image:alt", "twitter:title", "twitter:description"}
+"""Kinds of `meta` whose content is text."""
+_LABELLED = {"option", "optgroup", "track"}
+_STATEMENT = re.compile(r"\{%[^{}]*%\}")  # of Jinja, Twig, Django, Liquid
 _CHARSET = re.compile(
     rb"<meta[^>]+charset\s*=\s*[\"']?\s*([\w-]+)|<\?xml[^>]+encoding\s*=\s*[\"']([\w-]+)", re.IGNORECASE
 )
@@ -182,11 +186,21 @@ class _Reader:
             elif token.kind == "end":
                 self._end(token)
             elif token.kind == "text":
-                self._parts.append(Part("words", html.unescape(self._raw(token)), value=(token.start, token.end)))
+                self._read_text(token)
             else:
                 self._parts.append(Part("single", value=(token.start, token.end)))
             number = following
         self._finish()
+
+    def _read_text(self, token: Token) -> None:
+        """Words; statements of templates ({% if user %}) are between blocks."""
+        at = token.start
+        for piece in re.split(f"({_STATEMENT.pattern})", self._raw(token)):
+            here, at = (at, at + len(piece)), at + len(piece)
+            if _STATEMENT.fullmatch(piece):
+                self._finish()
+            elif piece:
+                self._parts.append(Part("words", html.unescape(piece), value=here))
 
     def _raw(self, token: Token) -> str:
         return self._text[token.start : token.end]
@@ -204,13 +218,21 @@ class _Reader:
             self._finish()
         if not refused:
             self._read_attributes(token)
-        if inline and (whole or token.kind == "empty"):
+        if token.name == "sup" and self._is_ordinal(listed[number + 1 : after - 1]):
+            self._parts.append(
+                Part("words", self._raw(listed[number + 1]), value=(token.start, listed[after - 1].end))
+            )
+        elif inline and (whole or token.kind == "empty"):
             self._parts.append(Part("single", value=(token.start, listed[after - 1].end)))
         elif inline:
             pair = next(self._pairs)
             self._inside.append((token.name, pair))
             self._parts.append(Part("open", pair=pair, value=(token.start, token.end)))
         return after
+
+    def _is_ordinal(self, inside: Sequence[Token]) -> bool:
+        """True for the raised letters of 5th."""
+        return len(inside) == 1 and inside[0].kind == "text" and self._raw(inside[0]) in ORDINALS
 
     def _after(self, listed: list[Token], number: int) -> int:
         """The token after an element; if it is never closed, the next block."""
@@ -231,15 +253,17 @@ class _Reader:
 
     def _read_attributes(self, token: Token) -> None:
         names = list(_ATTRIBUTES)
-        if token.name == "meta" and (token.get("name") or "").lower() == "description":
+        if token.name == "meta" and (token.get("name") or token.get("property") or "").lower() in _ABOUT:
             names = ["content"]
+        elif token.name in _LABELLED:
+            names.append("label")
         elif token.name == "input" and (token.get("type") or "").lower() in ("submit", "button", "reset"):
             names.append("value")
         for name in names:
             value = token.get(name)
             span = attribute_spans(self._raw(token)).get(name)
             unit = Unit.of([Part("words", value)], self._line(token.start), self._options.language) if value else None
-            template = span is not None and "<%" in self._raw(token)[span[0] : span[1]]
+            template = span is not None and re.search("<%|{%", self._raw(token)[span[0] : span[1]])
             if span is not None and span[2] and unit is not None and not template:
                 self._attributes.append(Slot(token.start + span[0], token.start + span[1], unit, span[2]))
 

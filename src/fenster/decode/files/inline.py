@@ -24,6 +24,9 @@ _END = "\ue0f3"
 _OURS = re.compile(f"[{''.join(_SIGNS.values())}{_END}]")
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 """What files may not hold; a model that spells in bytes may produce it."""
+_HEADING_NUMBER = re.compile(r"\d{1,2}(?:\.\d{1,2})+\.?")
+ORDINALS = ("st", "nd", "rd", "th")
+"""What word processors raise in 5th; such words are read like any others."""
 _MARK = re.compile(f"([{''.join(_SIGNS.values())}])(\\d+){_END}")
 
 
@@ -114,6 +117,24 @@ class Unit:
 
 Pieces = tuple[tuple[tuple[Part, ...], Unit | None], ...]
 """A paragraph cut at its breaks: what is between them, and they themselves, each with its unit if it has words."""
+
+
+def cut_in_units(pieces: Sequence[Sequence[Part]], line: int, language: str) -> Pieces:
+    """What is between breaks, with units. The number of a heading (2.10, a tab, Release notes) is no figure: it has
+    none."""
+    made: list[tuple[tuple[Part, ...], Unit | None]] = []
+    for number, piece in enumerate(pieces):
+        words, after = (
+            "".join(part.words for one in some for part in one).strip()
+            for some in ([piece], pieces[number + 1 : number + 3])
+        )
+        made.append((tuple(piece), None if numbers_heading(words, after) else Unit.of(piece, line, language)))
+    return tuple(made)
+
+
+def numbers_heading(text: str, after: str) -> bool:
+    """True if a text is the number of a heading that stands `after` it."""
+    return after[:1].isupper() and _HEADING_NUMBER.fullmatch(text) is not None
 
 
 def translated_pieces(pieces: Pieces, translations: Iterator[Translated]) -> list[Part] | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from fenster.decode.files.inline import Part
+from fenster.decode.files.inline import ORDINALS, Part
 from fenster.decode.files.runs import Pairs
 
 _MOST_SPACES = 1000
@@ -52,6 +52,10 @@ def _content(text: str | None, children: Sequence[etree._Element], words: Vocabu
     while number < len(children):
         child = children[number]
         kept = not words.kept.isdisjoint(child.items())
+        if kept and words.spaces and not len(child) and child.text in ORDINALS:
+            yield Part("words", f"{child.text}{child.tail or ''}")
+            number += 1
+            continue
         end = None if kept else _range_end(children, number, words.ranges.get(str(child.tag)))
         last = child if end is None else children[end]
         if end is not None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from lxml import etree
 
 from fenster.decode.files.base import DocumentFormat, FileOptions
-from fenster.decode.files.inline import Part, Pieces, Unit, translated_pieces
+from fenster.decode.files.inline import Part, Pieces, cut_in_units, translated_pieces
 from fenster.decode.files.mixed import Range, Vocabulary, read_mixed, write_mixed
 from fenster.decode.files.office import OfficeDocument
 from fenster.decode.files.package import Package
@@ -57,7 +57,7 @@ class Paragraph:
                 pieces += [[part], []]
             else:
                 pieces[-1].append(part)
-        listed = tuple((tuple(piece), Unit.of(piece, line, language)) for piece in pieces)
+        listed = cut_in_units(pieces, line, language)
         return cls(element, listed) if any(unit for _, unit in listed) else None
 
     def write(self, translations: Iterator[Translated], locale: str) -> bool:

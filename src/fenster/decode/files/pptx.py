@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from lxml import etree
 
 from fenster.decode.files.base import DocumentFormat, FileOptions
-from fenster.decode.files.inline import Part, Pieces, Unit, translated_pieces
+from fenster.decode.files.inline import ORDINALS, Part, Pieces, cut_in_units, translated_pieces
 from fenster.decode.files.office import OfficeDocument
 from fenster.decode.files.package import Package
 from fenster.decode.files.runs import Format, Pairs, base_format, with_formats
@@ -40,7 +40,8 @@ class Paragraph:
         for child in element:
             if child.tag == _A + "r" and not _is_raised(child):
                 words = child.findtext(_A + "t") or ""
-                parts[-1].append(Part("words", words, value=Format.of(child.find(_A + "rPr"), _UNSEEN)))
+                unseen = (*_UNSEEN, "baseline") if words in ORDINALS else _UNSEEN
+                parts[-1].append(Part("words", words, value=Format.of(child.find(_A + "rPr"), unseen)))
             elif child.tag not in _KEPT:
                 single = Part("single", value=child)
                 if child.tag == _A + "br":
@@ -49,8 +50,7 @@ class Paragraph:
                     parts[-1].append(single)
         base = base_format(part for piece in parts for part in piece)
         pairs = Pairs()
-        formatted = [tuple(with_formats(piece, base, pairs)) for piece in parts]
-        pieces = tuple((piece, Unit.of(piece, line, language)) for piece in formatted)
+        pieces = cut_in_units([with_formats(piece, base, pairs) for piece in parts], line, language)
         return cls(element, base, pieces) if any(unit for _, unit in pieces) else None
 
     def write(self, translations: Iterator[Translated], locale: str) -> bool:
@@ -88,7 +88,8 @@ class Paragraph:
 def _is_raised(run: etree._Element) -> bool:
     """True for the 2 of m² and H₂O, which stay with what they belong to."""
     properties = run.find(_A + "rPr")
-    return properties is not None and properties.get("baseline", "0") not in ("0", "0%")
+    raised = properties is not None and properties.get("baseline", "0") not in ("0", "0%")
+    return raised and run.findtext(_A + "t") not in ORDINALS
 
 
 class PresentationFormat(DocumentFormat):

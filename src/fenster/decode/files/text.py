@@ -17,6 +17,7 @@ from typing import TypeVar
 from fenster.data.sentence_split import sentences
 from fenster.data.text import normalise
 from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
+from fenster.decode.files.inline import numbers_heading
 from fenster.decode.result import Translated
 from fenster.io.files import STANDARD_INPUT, FileSource
 from fenster.language.spans import SpanFinder
@@ -204,6 +205,8 @@ def _with_layout(number: int, text: str, end: str, language: str) -> Line:
         # Only marks and white space.
         return Line(number, (text, ""), (("",),), end)
     columns = _COLUMNS.split(inner)
+    if len(columns) > 2 and numbers_heading(columns[0], columns[2]):
+        before, columns = before + columns[0] + columns[1], columns[2:]
     layout = (before, *columns[1::2], rest[len(inner) :])
     runs = tuple(tuple(sentences(column, language)) or ("",) for column in columns[::2])
     return Line(number, layout, runs, end)
