@@ -32,6 +32,7 @@ from fenster.language.identify import LanguageCheck
 from fenster.language.lexicon import Lexicon
 from fenster.language.names import with_genitives
 from fenster.language.numbers import NumberConverter
+from fenster.language.people import People
 from fenster.language.protect import LONGEST_TEXT, ProtectedSpan, Protector, cuts_of_long, protected
 from fenster.language.protected_text import Marked, ProtectedText, visible
 from fenster.language.register import RegisterCounter
@@ -70,6 +71,7 @@ class Planner:
         self.protects = config.protection
         self._rewrites = {} if source is None else source.rewrites
         self._abbreviations = None if source is None else Abbreviations(source)
+        self._people = None if source is None or not source.first_names else People(source)
         self.quotes = None if target is None else target.quotes
         self.target_letters = None if target is None else target.foreign_letters
         self._usual_characters = usual_characters(tokenizer.characters, source)
@@ -224,10 +226,14 @@ class Planner:
 
     def _names(self, text: ProtectedText, terms: Sequence[GlossaryTerm]) -> tuple[str, ...]:
         """Words that should come out as they are, unless the glossary translates them; abbreviations should not."""
-        if self._lexicon is None or self._source is None or not (self.protects and self._tokenizer.placeholders):
+        if self._source is None or not (self.protects and self._tokenizer.placeholders):
             return ()
         read = visible(self._rewritten_parts(text.parts))
-        names = () if self._is_capitals(read) else self._lexicon.names(read, self._source)
+        if self._is_capitals(read):
+            return ()
+        unknown = () if self._lexicon is None else self._lexicon.names(read, self._source)
+        people = () if self._people is None else self._people.names(read)
+        names = dict.fromkeys((*unknown, *people))
         return tuple(name for name in names if not any(name in term.source for term in terms))
 
     def _is_capitals(self, text: str) -> bool:

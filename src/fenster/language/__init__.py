@@ -150,6 +150,10 @@ class Language(Config):
     """The same as a target language, and after a hissing sound: Annas, Hans'."""
     capital_words: tuple[str, ...] = ()
     """Words that are always written with a capital: I."""
+    first_names: tuple[str, ...] = ()
+    """As a source language: names that make a surname of the capitalised word after them (Susan Wood)."""
+    no_surname_after: tuple[str, ...] = ()
+    """Words before a first name that is translated: Pope John Paul."""
     acronyms: tuple[str, ...] = ()
     """Words in capitals that are acronyms, though there are such words: AIDS."""
     weekdays: dict[str, tuple[str, ...]] = Field(default_factory=dict)

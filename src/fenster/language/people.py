@@ -1,0 +1,36 @@
+"""Names of people: a first name, and what stands behind it. Neither is translated, though the surname may be a word
+(Susan Wood), and a first name may have a form of its own in the target language (Mary)."""
+
+from __future__ import annotations
+
+import re
+
+from fenster.language import Language
+from fenster.language.spans import any_of
+
+_SURNAME = r"[A-Z][a-z]+(?:[A-Z][a-z]+)?"
+_MOST_CAPITALS = 2  # words beside names that all have capitals, in what is no heading
+_WORD = re.compile(r"[^\W\d_]{4,}")
+
+
+class People:
+    def __init__(self, language: Language) -> None:
+        first = any_of(language.first_names)
+        self._pair = re.compile(rf"(?<![\w'’.-])({first}) (?=({_SURNAME})(?![\w-]))")
+        self._ruler = re.compile(rf"\b(?:{any_of(language.no_surname_after)})\.? $")
+        self._ordinary = {*language.common_words, *language.leading_words, *language.numbers.months}
+        self._days = {*language.weekdays}
+
+    def names(self, text: str) -> tuple[str, ...]:
+        """First names and surnames that stand beside each other, each once. In a heading of Capitalised Words nothing
+        shows what is a name."""
+        names: dict[str, None] = {}
+        for match in self._pair.finditer(text):
+            first, surname = match.groups()
+            if surname.lower() in self._ordinary or surname in self._days:
+                continue
+            if not self._ruler.search(text[: match.start()]):
+                names |= {first: None, surname: None}
+        others = [word for word in _WORD.findall(text) if word not in names]
+        is_heading = len(others) > _MOST_CAPITALS and all(word[0].isupper() for word in others)
+        return () if is_heading else tuple(names)

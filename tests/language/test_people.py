@@ -1,0 +1,30 @@
+"""Names of people."""
+
+from __future__ import annotations
+
+import pytest
+
+from fenster.language import load_language
+from fenster.language.people import People
+
+PEOPLE = People(load_language("en"))
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Contact Susan Wood for details.", ("Susan", "Wood")),
+        ("Bill Gates and Mary Ann McDonald met.", ("Bill", "Gates", "Mary", "Ann", "McDonald")),
+        ("Susan Wood", ("Susan", "Wood")),
+        ("Susan Wood's house", ("Susan", "Wood")),
+        ("Susan The Brave", ()),
+        ("Will Germany win? Mark Twain did.", ()),  # verbs, too
+        ("I saw Susan. Wood is heavy.", ()),
+        ("I met Susan Monday in May.", ()),
+        ("Pope John Paul came to St. Mary Church.", ()),
+        ("How Susan Builds Another House In The Spring", ()),
+        ("Anna-Maria Wood and Ann-Wood", ()),
+    ],
+)
+def test_first_names_and_surnames(text: str, names: tuple[str, ...]) -> None:
+    assert PEOPLE.names(text) == names
