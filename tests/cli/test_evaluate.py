@@ -81,7 +81,7 @@ def test_without_a_source_or_rules(corpus: Path, tmp_path: Path, capsys: pytest.
     ("arguments", "told"),
     [
         (["h.txt"], "no test set given"),
-        (["--test", "toy.jsonl"], "--output is required to translate"),
+        (["--test", "toy.jsonl"], "does not end in .json"),
         (["h.txt", "--test", "toy.jsonl", "--src", "h.txt"], "--src and --docs go with --ref"),
         (["h.txt", "--ref", "h.txt", "--src", "short.txt"], "line counts differ: short.txt has 1, h.txt has 2"),
         (["h.txt", "--test", "toy.jsonl"], "h.txt: has 2 lines, but toy.jsonl has"),
@@ -90,7 +90,7 @@ def test_without_a_source_or_rules(corpus: Path, tmp_path: Path, capsys: pytest.
         (["missing.txt", "--ref", "h.txt"], "missing.txt: no such file"),
         (["h.txt", "--hyp", "h.txt", "--ref", "h.txt"], "more than one thing to evaluate"),
         (["-m", "model", "--test", "toy.jsonl", "-o", "h.json"], "h.txt: exists and was not written by fenster"),
-        (["-m", "model", "--test", "toy.jsonl", "-o", "out.txt"], "--output is required to translate"),
+        (["-m", "model", "--test", "toy.jsonl", "-o", "out.txt"], "does not end in .json"),
         (["h.txt", "--ref", "h.txt", "--samples", "0"], "Must be >= 1"),
         (["h.txt", "--ref", "short.txt", "-o", "h.txt"], "would overwrite an input file"),
     ],

@@ -57,7 +57,9 @@ def translate_many(
     from fenster.decode.translator import settings_of
     from fenster.io import storage
 
-    if not files or "-" in files:
+    if not files:
+        raise ConfigError("--workers and --ray are for files, not for standard input", fix="name the files")
+    if "-" in files:
         raise ConfigError("standard input cannot be combined with other files", fix="name the files")
     if output == "-":
         raise ConfigError("several files cannot be written to standard output", fix="give -o FOLDER")

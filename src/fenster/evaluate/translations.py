@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 def translations_path(output: Path | None) -> Path:
     """Where a model's translations go: beside the result, and never over a file that fenster did not write."""
     if output is None or output.suffix != ".json":
+        problem = (
+            "--output is required to translate" if output is None else f"--output {output} does not end in .json"
+        )
         raise ConfigError(
-            "--output is required to translate",
+            problem,
             fix="give --output RESULT.json (translations go to RESULT.txt), or a file of translations",
         )
     path = output.with_name(output.name.removesuffix(".json") + ".txt")

@@ -164,7 +164,7 @@ class _SplitWriter:
             group = self.groups
             if variants and size == len(document):
                 key = hashlib.blake2b("\n".join(document.source.texts).encode(), digest_size=16).digest()
-                group = self._versions_of.setdefault(key + bytes([chunk.corpus % 256]), self.groups)
+                group = self._versions_of.setdefault(key + chunk.corpus.to_bytes(4), self.groups)
             self.groups += group == self.groups
             groups.append(group)
         return groups

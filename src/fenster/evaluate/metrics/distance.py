@@ -50,6 +50,8 @@ def read_decisions(path: Path) -> dict[str, list[Decision]]:
     """What `fenster data generate --decisions` wrote, by document."""
     decisions: dict[str, list[Decision]] = {}
     for number, text in TextFiles().lines(path):
+        if not text.strip():
+            continue
         try:
             entry = json.loads(text)
             decision = Decision(
