@@ -81,7 +81,7 @@ def test_without_a_source_or_rules(corpus: Path, tmp_path: Path, capsys: pytest.
     ("arguments", "told"),
     [
         (["h.txt"], "no test set given"),
-        (["--test", "toy.jsonl"], "does not end in .json"),
+        (["--test", "toy.jsonl"], "--output is required to translate"),
         (["h.txt", "--test", "toy.jsonl", "--src", "h.txt"], "--src and --docs go with --ref"),
         (["h.txt", "--ref", "h.txt", "--src", "short.txt"], "line counts differ: short.txt has 1, h.txt has 2"),
         (["h.txt", "--test", "toy.jsonl"], "h.txt: has 2 lines, but toy.jsonl has"),

@@ -186,3 +186,16 @@ def test_term_consistency_finds_the_word_that_changes() -> None:
     assert other.score < 100 and other.details["reference"] == 100
     (empty,) = consistency.TermConsistency().measure(TranslatedTestSet(tuple(documents), (("", "", ""),) * 12))
     assert empty.score == 0
+
+
+@pytest.mark.parametrize(
+    ("expected", "translation", "right"),
+    [
+        ("du", "Hast Du es?", True),
+        ("du", "Die Dusche.", False),
+        ("hast du", "Hast du es?", True),
+        ("hast du", "Du hast es.", False),
+    ],
+)
+def test_expected_forms_are_whole_words(expected: str, translation: str, right: bool) -> None:
+    assert item_sets.holds(expected, translation) == right
