@@ -1,5 +1,9 @@
 """The compiled attention of a CPU equals the reference; threads and company change nothing."""
 
+import os
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +21,7 @@ from fenster.model.attention.cache import CacheView
 from fenster.model.attention.mask import AttentionMask, Relative
 from fenster.model.layout import Layout
 from fenster.model.ops import native
+from fenster.model.ops.int8_kernel import int8_linear, int8_pack
 from fenster.model.ops.threads import _quota, free_cores, native_threads
 from tests.helpers.attention import window_masks
 from tests.helpers.cache_views import VIEWS, some_view
@@ -83,6 +88,38 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         one = window_cpu_attention(q, k, v, mask, None)
         monkeypatch.setattr(native, "threads", 4)
         assert torch.equal(window_cpu_attention(q, k, v, mask, None), one)
+
+
+def big_product() -> torch.Tensor:
+    generator = torch.Generator().manual_seed(1)
+    weight = torch.randint(-127, 128, (512, 256), dtype=torch.int8, generator=generator)
+    return int8_linear(
+        torch.randn(400, 256, generator=generator), int8_pack(weight, torch.rand(512, generator=generator)), None
+    )
+
+
+def test_threads_of_the_program_share_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "threads", 3)
+    wanted = big_product()
+    with ThreadPoolExecutor(6) as threads:
+        assert all(torch.equal(made, wanted) for made in threads.map(lambda _: big_product(), range(60)))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Python's own, about fork beside threads
+def test_a_forked_process_has_threads_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "threads", 3)
+    wanted = big_product()  # the parent's threads are there
+    child = os.fork()
+    if not child:
+        os._exit(0 if torch.equal(big_product(), wanted) else 1)
+    deadline = time.monotonic() + 60
+    while (done := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    if done == (0, 0):
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    assert done == (child, 0), "it hangs, or computes something else"
 
 
 def test_pytorch_has_one_thread_while_the_library_has_all() -> None:

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <algorithm>
-#include <thread>
-#include <vector>
+
+#include "pool.h"
 
 #if (defined(__x86_64__) || defined(_M_X64)) && (defined(__GNUC__) || defined(__clang__))
 #define FENSTER_X86 1
@@ -18,13 +18,10 @@
 #endif
 
 // Call part(begin, end) for shares of [0, count): on at most `threads` threads, each of which has at least
-// `least_work` of the `work` to do. They end with the call, so that none waits in a busy loop.
+// `least_work` of the `work` to do.
 template <typename Part>
 void in_parts(long count, int threads, double work, double least_work, const Part& part) {
   const long parts = std::max(1L, std::min({static_cast<long>(threads), count, static_cast<long>(work / least_work)}));
-  std::vector<std::thread> others;
-  for (long number = 1; number < parts; ++number)
-    others.emplace_back(part, count * number / parts, count * (number + 1) / parts);
-  part(0, count / parts);
-  for (std::thread& other : others) other.join();
+  if (parts == 1) return part(0, count);
+  Pool::of_process().run(parts, [&](long number) { part(count * number / parts, count * (number + 1) / parts); });
 }

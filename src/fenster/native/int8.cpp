@@ -8,7 +8,7 @@
 
 namespace {
 
-constexpr double kThreadWork = 3000000;  // products that are worth a thread of their own
+constexpr double kThreadWork = 10000000;  // products that are worth a thread of their own
 
 }  // namespace
 

@@ -76,7 +76,7 @@ _native_threads = _NativeThreads()
 
 @contextmanager
 def native_threads() -> Iterator[None]:
-    """All threads for the compiled library, whose threads end when they have nothing to do, and one for PyTorch: a
+    """All threads for the compiled library, whose threads sleep when they have nothing to do, and one for PyTorch: a
     step of a search is many small operations, between which PyTorch's threads would spin."""
     _native_threads.enter()
     try:
