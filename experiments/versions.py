@@ -3,8 +3,8 @@
     git worktree add ../before COMMIT && (cd ../before && pip install --no-deps --target build/lib .)
     python experiments/versions.py --before ../before/build/lib -o results/bench/versions-cpu.json
 
-The first 25 segments of a talk of the TED development set, with the bundled model, after one translation that does not
-count: wall-clock and CPU seconds, the best of four of each process, the median of the processes.
+The first 25 segments of a talk of the TED development set, with the bundled model, after one translation that does
+not count: wall-clock and CPU seconds, the best of four of each process, the median of the processes.
 """
 
 from __future__ import annotations
