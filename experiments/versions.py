@@ -46,7 +46,7 @@ def main() -> None:
     talk = next(iter(read_corpus([DATA / "ted" / "en-de.dev.tsv.xz"])))
     texts = talk.source.texts[:_SEGMENTS]
     versions = {"before": given.before.resolve(), "now": Path(__file__).resolve().parent.parent / "src"}
-    result: dict[str, Any] = {"segments": len(texts), "beam": given.beam, "rounds": given.rounds, "threads": {}}
+    rows: list[dict[str, Any]] = []
     for threads in given.threads:
         seconds: dict[str, list[list[float]]] = {version: [] for version in versions}
         for _ in range(given.rounds):
@@ -60,15 +60,12 @@ def main() -> None:
                     check=True,
                 )
                 seconds[version].append(json.loads(done.stdout))
-        result["threads"][threads] = {
-            version: {
-                "wall": statistics.median(wall for wall, _ in runs),
-                "cpu": statistics.median(cpu for _, cpu in runs),
-            }
-            for version, runs in seconds.items()
-        }
-        print(threads, result["threads"][threads], flush=True)
-    write(result, given.output)
+        for version, runs in seconds.items():
+            wall, cpu = map(statistics.median, zip(*runs, strict=True))
+            rows.append({"version": version, "threads": threads, "wall": wall, "cpu": cpu})
+            print(rows[-1], flush=True)
+    about = {"segments": len(texts), "beam": given.beam, "rounds": given.rounds}
+    write({**about, "rows": rows}, given.output)
 
 
 if __name__ == "__main__":
