@@ -87,6 +87,10 @@ class Transformer(nn.Module):
         return self.alignment(self.variant.decoding_alignment or "one-to-one")
 
     @property
+    def vocab_size(self) -> int:
+        return self.embedding.num_embeddings
+
+    @property
     def device(self) -> torch.device:
         return self.embedding.weight.device
 

@@ -34,7 +34,7 @@ def graphs_pay_off(state: BeamState, model: Transformer, beam: int, steps: int) 
     """True if graphs can and should run a search of at most `steps` steps: on a GPU, if its caches will not be so
     large that reading them takes more time than launching kernels (whole documents, full attention)."""
     config = model.config
-    usual = len(model.embedding.weight) >= 2 * beam  # with fewer words a beam widens step by step
+    usual = model.vocab_size >= 2 * beam  # with fewer words a beam widens step by step
     per_token = 0 if state.decoder.self_cache.capacity is None else 2 * config.decoder_layers * config.d_model
     growth = steps * beam * len(state.rows) * per_token * state.sums.element_size()
     return state.sums.is_cuda and usual and _bytes(state) + growth < _LARGE

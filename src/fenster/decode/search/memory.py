@@ -24,7 +24,7 @@ def search_bytes(model: Transformer, request: SearchRequest, beam: int) -> int:
     if model.variant.receptive_field(config.encoder_layers, config.decoder_layers) is not None and window is not None:
         given, new = min(given, window + 1), min(new, window + 1)
     cached = _COPIES_OF_CACHE * 2 * config.decoder_layers * config.d_model * (given + beam * new)
-    logits = beam * _COPIES_OF_LOGITS * len(model.embedding.weight)
+    logits = beam * _COPIES_OF_LOGITS * model.vocab_size
     source = request.tokens * (config.ffn + 8 * config.d_model)
     return _FLOAT * (cached + logits + source)
 

@@ -117,7 +117,7 @@ class Searcher:
                 sources,
                 self.symbols,
                 [request.banned for request in requests],
-                len(model.embedding.weight),
+                model.vocab_size,
             )
             log = HypothesisLog(len(requests), config.beam, config.normalisation)
             state, output = begin(model, hidden, decoder, constraints, config.beam, self.symbols)

@@ -12,6 +12,7 @@ from fenster.io.native_library import library
 from fenster.model.ops.native import call, thread_count
 
 _NOT_FINITE = 1
+_BLOCK, _DEEP = 16, 4  # rows and columns that native/int8.cpp packs together
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,12 @@ class PackedInt8:
     scale: Tensor
     """[out], what the numbers of each row are multiplied with."""
     depth: int
+
+    def rows(self, ids: Tensor) -> Tensor:
+        """Rows of the matrix as they were before packing: [*ids.shape, in] int8."""
+        blocks = -(-len(self.sums) // _BLOCK)
+        packed = self.weights.view(blocks, -1, _BLOCK, _DEEP)  # [blocks, in / 4, 16 rows, 4 columns]
+        return packed[ids // _BLOCK, :, ids % _BLOCK].flatten(-2)[..., : self.depth]
 
 
 def int8_available() -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from fenster.model.ops.int8_kernel import int8_linear, int8_pack
+from fenster.model.ops.int8_kernel import PackedInt8, int8_linear, int8_pack
 
 
 class RowwiseInt8Linear(nn.Module):
@@ -24,12 +24,22 @@ class RowwiseInt8Linear(nn.Module):
 
 
 class Int8Embedding(nn.Module):
-    """Rows of an int8 matrix, as float32 when they are asked for."""
+    """Rows of an int8 matrix, as float32 when they are asked for. The projection to the vocabulary has the same
+    matrix, which is kept only once."""
 
-    def __init__(self, weight: Tensor, scale: Tensor) -> None:
-        """`weight` [vocabulary, d_model] int8, `scale` [vocabulary, 1]."""
+    def __init__(self, packed: PackedInt8) -> None:
+        """`packed` [vocabulary, d_model]."""
         super().__init__()
-        self.weight, self.scale = weight, scale
+        self.packed = packed
+
+    @property
+    def num_embeddings(self) -> int:
+        return len(self.packed.sums)
+
+    @property
+    def weight(self) -> Tensor:
+        """In the kernel's order."""
+        return self.packed.weights
 
     def forward(self, ids: Tensor) -> Tensor:
-        return self.weight[ids].float().mul_(self.scale[ids])
+        return self.packed.rows(ids).float().mul_(self.packed.scale[ids][..., None])
