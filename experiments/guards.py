@@ -14,8 +14,8 @@ import numpy as np
 from script import DATA, parser, write
 
 from fenster.data.corpora import read_corpus
-from fenster.decode.attention_maps import cross_attention
 from fenster.decode.config import DecodeConfig
+from fenster.decode.cross_attention import cross_attention
 from fenster.decode.guards import missed
 from fenster.decode.result import Translated
 from fenster.decode.translator import Translator

@@ -15,9 +15,10 @@ import torch.nn.functional as F
 from script import DATA, parser, write
 from torch import Tensor, nn
 
-import fenster
 from fenster.data.corpora import read_corpus
 from fenster.decode.scoring import score
+from fenster.io.model_json import DEFAULT_MODEL
+from fenster.model.model_folder import load_model
 
 SETS = ("chat/en-de.dev.tsv.xz", "suttas/en-de.dev.tsv.xz")
 DOCUMENTS, SEGMENTS = 8, 20  # of each set, and of each document
@@ -49,7 +50,7 @@ ROUNDINGS: dict[str, Rounding] = {
 def main() -> None:
     given = parser(__doc__).parse_args()
     torch.set_num_threads(1)
-    loaded = fenster.load(int8=False, threads=1).loaded
+    loaded = load_model(DEFAULT_MODEL)
     chosen: dict[str, Rounding] = {}  # by kind of layer
 
     def forward(layer: nn.Linear, kind: str, x: Tensor) -> Tensor:

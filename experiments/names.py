@@ -22,7 +22,7 @@ from fenster.decode.translator import Translator
 from fenster.language import load_language
 from fenster.language.names import is_copied
 from fenster.language.people import People
-from fenster.model.model_folder import load_model
+from fenster.model.compiled.model_folder import load_compiled
 
 SETS = {"newstest2015": "news/newstest2015.en-de.tsv.xz", "TED": "ted/en-de.dev.tsv.xz"}
 MOST = 1_000  # sentences of a set
@@ -34,7 +34,7 @@ Names = Callable[[str], Sequence[str]]
 
 def main() -> None:
     given = parser(__doc__).parse_args()
-    loaded = load_model(given.model, int8=None)
+    loaded = load_compiled(given.model)
     lexicon, english = loaded.lexicon, load_language("en")
     assert lexicon is not None, "this model has no lexicon"
     config = DecodeConfig(beam=given.beam, batch_size=32)

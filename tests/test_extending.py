@@ -37,6 +37,7 @@ from fenster.evaluate.tagging.tokens import Tagged
 from fenster.evaluate.test_set import TranslatedTestSet
 from fenster.io.files import FileSource, TextFiles, atomic_text
 from fenster.model.attention.alignment import ALIGNMENTS, Alignment, TargetTokens
+from fenster.model.attention.alignment.base import Integers, Sequences
 from fenster.model.attention.backends import BACKENDS, Backend
 from fenster.model.attention.backends.reference import reference_attention
 from fenster.model.attention.mask import AttentionMask
@@ -66,10 +67,10 @@ class Narrow(Window):
 class Middle(Alignment):
     """Alignment: the middle of the source sentence."""
 
-    def center(self, tokens: TargetTokens, source: Layout) -> Tensor:
+    def center(self, tokens: TargetTokens, source: Sequences) -> Integers:
         last = source.starts.shape[1] - 1
-        start = source.starts[tokens.sequence, tokens.sentence.clamp(max=last)]
-        end = source.starts[tokens.sequence, (tokens.sentence + 1).clamp(max=last)]
+        start = source.starts[tokens.sequence, tokens.sentence.clip(max=last)]
+        end = source.starts[tokens.sequence, (tokens.sentence + 1).clip(max=last)]
         return (start + end) // 2
 
     def lowest(self, position: int, start: int) -> int:
@@ -256,7 +257,7 @@ def test_sequential_decoding_is_right_for_any_registered_alignment(extended: Non
 
 def test_an_alignment_must_say_how_far_back_it_looks() -> None:
     class Careless(Alignment):
-        def center(self, tokens: TargetTokens, source: Layout) -> Tensor:
+        def center(self, tokens: TargetTokens, source: Sequences) -> Integers:
             return tokens.position
 
     with pytest.raises(TypeError, match="lowest"):
@@ -275,7 +276,7 @@ def test_unknown_names_are_refused_with_the_known_ones() -> None:
 
 def test_misspelt_settings_of_a_variant_are_named() -> None:
     from fenster.config import check
-    from fenster.model import ModelConfig
+    from fenster.model.config import ModelConfig
 
     assert issubclass(VARIANTS["window"].Config, AttentionConfig)
     with pytest.raises(ConfigError, match=r"attention\.windw: unknown key; did you mean .window."):

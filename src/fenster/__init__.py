@@ -21,7 +21,7 @@ def load(folder: Path | str | None = None, *, device: str = "auto", **settings: 
     `fenster.load().translate_file("report.docx")`.
 
     Without a folder, the bundled English-German model. Settings are those of
-    `fenster.decode.config.DecodeConfig`; torch is imported here, not with the package.
+    `fenster.decode.config.DecodeConfig`; what is needed is imported here, not with the package.
     """
     from fenster.config import check
     from fenster.decode.config import DecodeConfig

@@ -15,7 +15,7 @@ from fenster.data.dataset import PreparedData
 from fenster.decode.translator import Translator
 from fenster.document import ParallelDocument
 from fenster.errors import ConfigError, FensterError, InputError
-from fenster.model.model_folder import read_description
+from fenster.model.description import read_description
 from fenster.train.trainer import train
 from tests.helpers.training import TINY, make
 

@@ -47,6 +47,9 @@ def cluster() -> Iterator[Any]:
     for _ in range(2):
         made.add_node(num_cpus=1, object_store_memory=80 << 20)
     yield made
+    import ray
+
+    ray.shutdown()  # whoever is still connected
     made.shutdown()
 
 

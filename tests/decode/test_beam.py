@@ -12,11 +12,7 @@ from fenster.decode.search import LengthConstraints, SearchRequest
 from fenster.model.layout import Layout
 from fenster.model.model_folder import LoadedModel
 from tests.helpers.models import make_loaded, search
-
-
-def sentences(toy: PreparedData, count: int, first: int = 0) -> list[np.ndarray]:
-    side = toy.split("valid").shards[0].source
-    return [side.sentence(number) for number in range(first, first + count)]
+from tests.helpers.searches import sentences
 
 
 def best(loaded: LoadedModel, jobs: list[SearchRequest], beam: int = 4, normalisation: float = 1.0) -> list:

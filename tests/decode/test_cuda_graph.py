@@ -2,21 +2,23 @@
 
 from dataclasses import dataclass
 
-import numpy as np
 import pytest
 import torch
 
 from fenster.data.dataset import PreparedData
 from fenster.decode.config import DecodeConfig
-from fenster.decode.search import LengthConstraints, Searcher, SearchRequest, cuda_graph, searcher
-from fenster.decode.search.beam import BeamState, beam_step
-from fenster.decode.search.cuda_graph import StepGraphs, copy
-from fenster.decode.search.hypotheses import StepOutput
-from fenster.decode.search.tree import leaves, rebuilt, signature
-from fenster.model import Transformer
+from fenster.decode.search import SearchRequest
+from fenster.decode.search.pytorch import cuda_graph, searcher
+from fenster.decode.search.pytorch.beam import BeamState, beam_step
+from fenster.decode.search.pytorch.cuda_graph import StepGraphs, copy
+from fenster.decode.search.pytorch.log import StepOutput
+from fenster.decode.search.pytorch.searcher import PytorchSearcher
+from fenster.decode.search.pytorch.tree import leaves, rebuilt, signature
 from fenster.model.layout import round_up_to_bucket
 from fenster.model.model_folder import LoadedModel
+from fenster.model.transformer import Transformer
 from tests.helpers.models import KINDS, make_loaded
+from tests.helpers.searches import some_requests
 
 
 class Replayed:
@@ -47,35 +49,10 @@ class Finished:
         return self.output
 
 
-def jobs(toy: PreparedData) -> list[SearchRequest]:
-    side = toy.split("valid").shards[0].source
-
-    def sentences(count: int, first: int) -> list[np.ndarray]:
-        return [side.sentence(number) for number in range(first, first + count)]
-
-    return [
-        SearchRequest(sentences(1, 3), (), LengthConstraints((12,), stop_at_separator=True)),
-        SearchRequest(
-            sentences(3, 5),
-            sentences(2, 9),
-            LengthConstraints((60,), stop_at_separator=True),
-            source_offset=11,
-            target_offset=7,
-        ),
-        SearchRequest(sentences(4, 20), (), LengthConstraints((8, 9, 10, 11))),
-        SearchRequest(sentences(2, 30), (), LengthConstraints((20, 20), forced_count=False)),
-        SearchRequest(sentences(2, 40), (), LengthConstraints((5, 5)), bod=True),
-        *(
-            SearchRequest(sentences(1, n), (), LengthConstraints((2 + n % 3,), stop_at_separator=True))
-            for n in range(50, 62)
-        ),
-    ]
-
-
 def found(
     loaded: LoadedModel, work: list[SearchRequest], beam: int, graphs: StepGraphs | None = None
 ) -> list[list[tuple[tuple[int, ...], tuple[int, ...]]]]:
-    made = Searcher(loaded.model, DecodeConfig(beam=beam, precision="float32"))
+    made = PytorchSearcher(loaded.model, DecodeConfig(beam=beam, precision="float32"))
     made._graphs = graphs
     return [[(h.ids, h.capped) for h in hypotheses] for hypotheses in made.search(work)]
 
@@ -85,7 +62,7 @@ def found(
 def test_static_shapes_find_the_same(
     loaded: LoadedModel, toy: PreparedData, beam: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    work = jobs(toy)
+    work = some_requests(toy)
     plain = found(loaded, work, beam)
     kept = StepGraphs(Replayed)
     monkeypatch.setattr(searcher, "graphs_pay_off", lambda *_: True)
@@ -100,11 +77,11 @@ def test_static_shapes_find_the_same(
 def test_old_steps_are_given_up(toy: PreparedData, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = make_loaded(toy, "sentence")
     kept = StepGraphs(Replayed)
-    plain = found(loaded, jobs(toy), 3)
+    plain = found(loaded, some_requests(toy), 3)
     monkeypatch.setattr(searcher, "graphs_pay_off", lambda *_: True)
     monkeypatch.setattr(cuda_graph, "_EXTRA_TOKENS", 5)
     monkeypatch.setattr(cuda_graph, "_KEPT", 0)
-    assert found(loaded, jobs(toy), 3, kept) == plain
+    assert found(loaded, some_requests(toy), 3, kept) == plain
     assert len(kept._steps) == 1
 
 
@@ -122,7 +99,7 @@ def test_captured_steps_find_the_same(
 ) -> None:
     loaded = make_loaded(toy, kind)
     loaded.model.to("cuda", dtype)
-    captured = [found(loaded, work, 4) for work in (jobs(toy), jobs(toy)[::-1], jobs(toy))]
+    captured = [found(loaded, work, 4) for work in (some_requests(toy), some_requests(toy)[::-1], some_requests(toy))]
     monkeypatch.setattr(searcher, "graphs_pay_off", lambda *_: False)
-    plain = found(loaded, jobs(toy), 4)
+    plain = found(loaded, some_requests(toy), 4)
     assert captured[0] == captured[1][::-1] == captured[2] == plain

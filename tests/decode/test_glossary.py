@@ -12,7 +12,8 @@ from fenster.data.dataset import PreparedData
 from fenster.data.tokenizer import Tokenizer
 from fenster.decode.config import DecodeConfig
 from fenster.decode.glossary import read_glossary
-from fenster.decode.search import LengthConstraints, Searcher, SearchRequest
+from fenster.decode.search import LengthConstraints, SearchRequest
+from fenster.decode.search.pytorch.searcher import PytorchSearcher
 from fenster.decode.strategies import STRATEGIES
 from fenster.errors import InputError
 from fenster.language import load_language
@@ -87,7 +88,7 @@ def test_bad_glossaries_name_the_line(tmp_path: Path, text: str, message: str) -
 def test_a_search_for_terms_finds_what_the_plain_search_found(toy: PreparedData, symbols: Tokenizer) -> None:
     """If the best translation has the terms already, it is the result, with its score."""
     model = loaded(toy, symbols)
-    searcher = Searcher(model.model, DecodeConfig(beam=12), None, symbols.joins_word)
+    searcher = PytorchSearcher(model.model, DecodeConfig(beam=12), None, symbols.joins_word)
     tried = 0
     for text in ("Here is the lamp.", "It is very old.", "Anna saw the house."):
         ids = symbols.encode_each([text])[0]

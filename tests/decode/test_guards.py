@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fenster
-from fenster.decode.attention_maps import cross_attention
+from fenster.decode.cross_attention import cross_attention
 from fenster.decode.guards import missed, problems
 from fenster.decode.problems import PROBLEMS
 from fenster.language import load_language

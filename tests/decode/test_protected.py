@@ -15,7 +15,8 @@ from fenster.data.dataset import PreparedData
 from fenster.data.tokenizer import Tokenizer, TokenizerConfig, learn
 from fenster.decode.config import DecodeConfig
 from fenster.decode.plan import Planner
-from fenster.decode.search import ControlSymbols, LengthConstraints, Searcher, SearchRequest
+from fenster.decode.search import ControlSymbols, LengthConstraints, SearchRequest
+from fenster.decode.search.pytorch.searcher import PytorchSearcher
 from fenster.decode.strategies import STRATEGIES
 from fenster.decode.translator import Translator
 from fenster.document import Document, Mark, Segment
@@ -137,7 +138,7 @@ def test_constraints_hold_whatever_the_length_limit(beam: int) -> None:
     """Placeholders come even if the limit is too short for them, each in its own sentence, and no others do."""
     torch.manual_seed(0)
     model = Transformer(ModelConfig(encoder_layers=1, decoder_layers=1, d_model=32, ffn=64, heads=2), 80).eval()
-    searcher = Searcher(model, DecodeConfig(beam=beam), ControlSymbols(20, range(6, 16)))
+    searcher = PytorchSearcher(model, DecodeConfig(beam=beam), ControlSymbols(20, range(6, 16)))
     one, two, three = np.array([7, 30, 9, 15]), np.array([8, 30]), np.array([40, 41])
     limits = LengthConstraints
     requests = [

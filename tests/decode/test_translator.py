@@ -20,6 +20,7 @@ from fenster.data.tokenizer import BOS_ID, EOS_ID, SEP_ID
 from fenster.decode.config import DecodeConfig
 from fenster.decode.scoring import score, score_in_context
 from fenster.decode.search import Searcher, SearchRequest
+from fenster.decode.search.pytorch.searcher import PytorchSearcher
 from fenster.decode.strategies import STRATEGIES, SourceDocument
 from fenster.decode.strategies.full_segment import fit
 from fenster.decode.strategies.sequential import Prefix, SequentialStrategy
@@ -102,7 +103,7 @@ def test_what_is_left_out_changes_nothing(toy: PreparedData, kind: str, alignmen
     source = toy.tokenizer.encode_each([text for document in DOCUMENTS for text in document.texts][:30])
     rng = np.random.default_rng(1)
     config = DecodeConfig(beam=2, alignment=alignment, length_ratio=1e-9, length_extra=5)
-    strategy, searcher = SequentialStrategy(loaded, config), Searcher(loaded.model, config)
+    strategy, searcher = SequentialStrategy(loaded, config), PytorchSearcher(loaded.model, config)
     prefix, kept = Prefix(list(source)), []
     for number, sentence in enumerate(source):
         for first, bod in ((0, False), (0, True), (number // 2, False)):
@@ -131,22 +132,22 @@ def test_what_does_not_fit_together_is_searched_in_halves(
     documents = [Document.of(f"{n}", [f"a {'b ' * n}c", "d e f"]) for n in range(5)]
     way = translator(loaded, batch_size=5)
     whole = [t.texts for t in way.translate_all(documents)]
-    search, sizes = Searcher._search, []
+    search, sizes = PytorchSearcher._search, []
 
-    def small(self: Searcher, requests: Any) -> Any:
+    def small(self: PytorchSearcher, requests: Any) -> Any:
         sizes.append(len(requests))
         if len(requests) > 2:
             raise torch.OutOfMemoryError
         return search(self, requests)
 
-    monkeypatch.setattr(Searcher, "_search", small)
+    monkeypatch.setattr(PytorchSearcher, "_search", small)
     assert [t.texts for t in way.translate_all(documents)] == whole
     assert max(sizes) > 2
 
     def none(*_: Any) -> Any:
         raise torch.OutOfMemoryError
 
-    monkeypatch.setattr(Searcher, "_search", none)
+    monkeypatch.setattr(PytorchSearcher, "_search", none)
     with pytest.raises(FensterError, match="out of memory in a single search"):
         list(way.translate_all(documents))
 
@@ -208,7 +209,7 @@ def test_scores_are_the_models(toy: PreparedData) -> None:
             prefix.add(sentence)
         config = DecodeConfig(beam=3, normalisation=0.0)
         request = SequentialStrategy(loaded, config).request(prefix, first=0, bod=False)
-        best = Searcher(loaded.model, config).search([request])[0][0]
+        best = PytorchSearcher(loaded.model, config).search([request])[0][0]
         assert best.score == best.logprob
         sides = [concatenate(prefix.source), concatenate([*given[:number], best.ids[:-1]])]
         source, target = (PackedSide.pack([side]) for side in sides)
@@ -362,7 +363,6 @@ def test_focus_keeps_to_the_sentence_being_translated(toy: PreparedData) -> None
     sentences = [loaded.tokenizer.encode_each([text])[0] for text in ("Hi, Anna.", "Are you tired?", "It is old.")]
     source = Layout.from_sentence_lengths([[len(each) + 1 for each in sentences]], "cpu", [0])
     target = Layout.from_sentence_lengths([[4, 1]], "cpu", [0])  # one sentence is translated, the second comes
-    ids = torch.from_numpy(concatenate(sentences).ids.astype(np.int64))
     memory = torch.randn(int(source.offsets[-1]), model.config.d_model, dtype=torch.float64)
     other = memory.clone()
     other[source.sentence != 1] += 1  # all but the second source sentence
@@ -370,7 +370,7 @@ def test_focus_keeps_to_the_sentence_being_translated(toy: PreparedData) -> None
     found = {}
     for focus in (False, True):
         for name, states in (("plain", memory), ("changed", other)):
-            _, state = model.prefill(ids, source, inputs, target, focus=focus)
+            _, state = model.prefill(inputs, target, memory, source, focus=focus)
             kv = [layer.cross.project_source(states) for layer in model.decoder_layers()]
             seen = model.variant.source_cache(kv, source, focus)
             hidden, _ = model.step(torch.tensor([11]), replace(state, cross_cache=seen))

@@ -9,9 +9,14 @@ import torch
 from fenster.config import check
 from fenster.data.dataset import PreparedData
 from fenster.decode.config import DecodeConfig
-from fenster.decode.search import Hypothesis, Searcher, SearchRequest
-from fenster.model import Transformer, preset
-from fenster.model.model_folder import Description, LoadedModel, save_model
+from fenster.decode.search import Hypothesis, SearchRequest
+from fenster.decode.search.pytorch.searcher import PytorchSearcher
+from fenster.model.compiled.conversion import compiled
+from fenster.model.compiled.model_folder import CompiledModel
+from fenster.model.config import preset
+from fenster.model.description import Description
+from fenster.model.model_folder import LoadedModel, save_model
+from fenster.model.transformer import Transformer
 
 KINDS: dict[str, dict[str, Any]] = {
     "sentence": {"context": {"kind": "sentence"}, "model": {}},
@@ -59,4 +64,10 @@ def write_model(loaded: LoadedModel, folder: Path) -> Path:
 
 
 def search(model: Transformer, requests: Sequence[SearchRequest], **settings: Any) -> list[list[Hypothesis]]:
-    return Searcher(model, DecodeConfig(**settings)).search(requests)
+    return PytorchSearcher(model, DecodeConfig(**settings)).search(requests)
+
+
+def as_compiled(loaded: LoadedModel, *, int8: bool = False) -> CompiledModel:
+    """The same model for the compiled library."""
+    network = compiled(loaded.model, int8=int8)
+    return CompiledModel(loaded.description, network, loaded.tokenizer, loaded.folder, loaded.lexicon)

@@ -5,7 +5,9 @@ from typing import Any
 import torch
 
 from fenster.data.tokenizer import EOS_ID, SEP_ID
-from fenster.model import Layout, Transformer, preset
+from fenster.model.config import preset
+from fenster.model.layout import Layout
+from fenster.model.transformer import Transformer
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "full": {"attention": {"kind": "full"}},

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from fenster.data.tokenizer import BOS_ID, SEP_ID
 from fenster.model.attention.alignment import ALIGNMENTS, round_ratio
+from fenster.model.attention.alignment.state import AlignmentState
 from fenster.model.layout import Layout
 from tests.helpers.attention import SENTENCES
 from tests.helpers.transformers import target_ids
@@ -42,7 +43,7 @@ def test_clamping_when_the_target_is_twice_as_long() -> None:
 def test_surplus_target_sentences_look_at_the_end() -> None:
     source = Layout.from_sentence_lengths([[2, 3]])
     for name in ("sent-align", "sent-linear"):
-        steps = ALIGNMENTS[name](1.0).begin(source, torch.tensor([0]))
+        steps = AlignmentState.begin(ALIGNMENTS[name](1.0), source, torch.tensor([0]))
         found = []
         for token in (BOS_ID, SEP_ID, SEP_ID, 9, SEP_ID):
             steps, center = steps.advance(torch.tensor([token]))
@@ -76,7 +77,7 @@ def test_step_by_step_equals_whole(pairs: list[tuple[list[int], list[int]]], nam
     assert (whole < source.lengths[target.sequence_id]).all()
     tokens = target_ids([t for _, t in pairs])
     order = torch.arange(len(pairs))
-    steps = alignment.begin(source, order, target)
+    steps = AlignmentState.begin(alignment, source, order, target)
     previous = torch.full((len(pairs),), BOS_ID)
     for i in range(target.longest):
         steps, found = steps.advance(previous)
@@ -90,7 +91,9 @@ def test_step_by_step_equals_whole(pairs: list[tuple[list[int], list[int]]], nam
 
 def test_sent_linear_in_decoding_guesses_the_length_from_the_ratio() -> None:
     source = Layout.from_sentence_lengths([[10, 4]])
-    steps = ALIGNMENTS["sent-linear"](2.0).begin(source, torch.tensor([0]))  # expects 5 and 2 target tokens
+    steps = AlignmentState.begin(
+        ALIGNMENTS["sent-linear"](2.0), source, torch.tensor([0])
+    )  # expects 5 and 2 target tokens
     found = []
     for token in (BOS_ID, 9, 9, 9, 9, 9, SEP_ID, 9, 9):
         steps, center = steps.advance(torch.tensor([token]))
@@ -100,7 +103,7 @@ def test_sent_linear_in_decoding_guesses_the_length_from_the_ratio() -> None:
 
 def test_several_targets_of_one_source_have_their_own_lengths() -> None:
     source, target = Layout.from_sentence_lengths([[12]]), Layout.from_sentence_lengths([[4], [12]])
-    steps = ALIGNMENTS["linear"]().begin(source, torch.tensor([0, 0]), target, torch.tensor([0, 1]))
+    steps = AlignmentState.begin(ALIGNMENTS["linear"](), source, torch.tensor([0, 0]), target, torch.tensor([0, 1]))
     found = []
     for _ in range(4):
         steps, center = steps.advance(torch.tensor([9, 9]))
@@ -110,7 +113,7 @@ def test_several_targets_of_one_source_have_their_own_lengths() -> None:
 
 def test_linear_cannot_decode() -> None:
     with pytest.raises(ValueError, match="cannot be used in decoding"):
-        ALIGNMENTS["linear"]().begin(Layout.from_sentence_lengths([[3]]), torch.tensor([0]))
+        AlignmentState.begin(ALIGNMENTS["linear"](), Layout.from_sentence_lengths([[3]]), torch.tensor([0]))
 
 
 def test_rounding_is_half_up() -> None:

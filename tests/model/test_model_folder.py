@@ -16,6 +16,7 @@ from fenster.data.dataset import PreparedData
 from fenster.errors import InputError
 from fenster.io.model_json import DEFAULT_MODEL
 from fenster.model import model_folder as saving
+from fenster.model.description import read_description
 from fenster.model.int8_storage import dequantize_state, quantize_state
 from fenster.model.model_folder import export_model, load_model
 from tests.helpers.models import KINDS, make_loaded, write_model
@@ -137,7 +138,7 @@ def test_the_model_that_ships_translates() -> None:
         "a folder of some machine"
     )
     translator = fenster.load(beam=4)
-    assert translator.model.projection is not None, "it runs in 8 bits on a CPU"
+    assert translator.loaded.int8, "it runs in 8 bits on a CPU"
     found = translator.translate(["Good morning, Mr Weber.", "", "I would like to thank you for your letter."]).texts
     assert found[0].rstrip(".!") == "Guten Morgen, Herr Weber" and found[1] == ""
     assert "danke" in found[2] and "Ihnen" in found[2] and "Brief" in found[2]
@@ -147,7 +148,7 @@ def read_description_of(body: dict[str, Any], tmp_path: Path) -> str:
     """The backend of a model folder with this description."""
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "model.json").write_text(json.dumps(body))
-    return saving.read_description(tmp_path / "other").model.backend
+    return read_description(tmp_path / "other").model.backend
 
 
 @pytest.mark.parametrize("kind", list(KINDS))

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import torch
 
-from fenster.data.tokenizer import BOS_ID, SEP_ID
-from fenster.model import Layout
+from fenster.data.tokenizer import BOS_ID
 from fenster.model.attention.alignment import decoding_alignments
 from fenster.model.attention.cache import WindowSourceCache
+from fenster.model.layout import Layout
 from fenster.model.transformer import shift_right
 from tests.helpers.transformers import VARIANTS, make, some_batch
 
@@ -32,7 +32,7 @@ def test_it_equals_step_by_step(variant: str, alignment: str) -> None:
         tokens = wanted[target.offsets[b] : target.offsets[b + 1]]
         inputs += [torch.tensor([BOS_ID]), tokens[: sum(given[b]) - 1]]
         ahead.append(tokens[sum(given[b]) - 1 :][:2])
-    hidden, state = model.prefill(ids, source, torch.cat(inputs), prefix, aligned)
+    hidden, state = model.prefill(torch.cat(inputs), prefix, memory, source, aligned)
     for b in range(2):
         own = model.begin(memory, source, torch.tensor([b]), alignment=aligned)
         previous = BOS_ID
@@ -57,41 +57,21 @@ def test_what_lies_out_of_reach_can_be_left_out(alignment: str, settings: dict[s
     ids, inputs = torch.randint(6, 40, (sum(sentences),)), torch.randint(6, 40, (sum(targets),))
     aligned = model.alignment(alignment)
     source = Layout.from_sentence_lengths([sentences])
-    whole, _ = model.prefill(ids, source, inputs, Layout.from_sentence_lengths([targets]), aligned)
+    whole, _ = model.prefill(
+        inputs, Layout.from_sentence_lengths([targets]), model.encode(ids, source), source, aligned
+    )
     cut = 2
     late = Layout.from_sentence_lengths([sentences[cut:]], document_offset=[sum(sentences[:cut])])
     place = Layout.from_sentence_lengths([targets[cut:]], document_offset=[sum(targets[:cut])])
-    part, _ = model.prefill(ids[sum(sentences[:cut]) :], late, inputs[sum(targets[:cut]) :], place, aligned)
+    memory = model.encode(ids[sum(sentences[:cut]) :], late)
+    part, _ = model.prefill(inputs[sum(targets[:cut]) :], place, memory, late, aligned)
     torch.testing.assert_close(part, whole)
     far = len(sentences) - 1
     late = Layout.from_sentence_lengths([sentences[far:]], document_offset=[sum(sentences[:far])])
     place = Layout.from_sentence_lengths([targets[far:]], document_offset=[sum(targets[:far])])
-    short, _ = model.prefill(ids[sum(sentences[:far]) :], late, inputs[sum(targets[:far]) :], place, aligned)
+    memory = model.encode(ids[sum(sentences[:far]) :], late)
+    short, _ = model.prefill(inputs[sum(targets[:far]) :], place, memory, late, aligned)
     assert not torch.allclose(short, whole), "a test that could not fail: nothing needed was left out"
-
-
-@pytest.mark.parametrize("alignment", DECODING)
-@pytest.mark.parametrize("focus", [False, True])
-@pytest.mark.parametrize("settings", [{"positions": "relative"}, {"norm": "pre", "decoder_layers": 3}], ids=str)
-def test_layers_leave_out_what_nothing_depends_on(settings: dict[str, Any], focus: bool, alignment: str) -> None:
-    """Hidden states, caches and all later steps are those of layers that compute everything."""
-    model = make("window", **settings)  # w = 3
-    torch.manual_seed(5)
-    sentences, targets = [[9, 30, 10, 9], [4, 3], [40, 12]], [[12, 33, 8, 1], [3, 2], [44, 7]]
-    source, target = Layout.from_sentence_lengths(sentences), Layout.from_sentence_lengths(targets)
-    ids, inputs = torch.randint(6, 40, (source.tokens,)), torch.randint(6, 40, (target.tokens,))
-    aligned = model.alignment(alignment)
-    encoded: list[int] = []
-    model.encoder[-1].register_forward_hook(lambda layer, inputs, out: encoded.append(len(out)))
-    short, state = model.prefill(ids, source, inputs, target, aligned, focus)
-    model.trims_context = False
-    whole, full = model.prefill(ids, source, inputs, target, aligned, focus)
-    assert encoded[0] < encoded[1] == source.tokens
-    torch.testing.assert_close(short, whole)
-    for token in (7, SEP_ID, 8, 9):
-        previous = torch.tensor([token] * 3)
-        (short, state), (whole, full) = model.step(previous, state), model.step(previous, full)
-        torch.testing.assert_close(short, whole)
 
 
 @pytest.mark.parametrize("alignment", DECODING)
@@ -102,8 +82,8 @@ def test_focus_is_for_the_token_to_come_and_those_after_it(alignment: str) -> No
     given = [[3, 5, 1], [7, 2]]
     inputs = [shift_right(wanted, target)[target.offsets[b] :][: sum(given[b])] for b in range(2)]
     prefix = Layout.from_sentence_lengths(given)
-    hidden, state = model.prefill(ids, source, torch.cat(inputs), prefix, aligned, focus=True)
-    plain, _ = model.prefill(ids, source, torch.cat(inputs), prefix, aligned, focus=False)
+    hidden, state = model.prefill(torch.cat(inputs), prefix, memory, source, aligned, focus=True)
+    plain, _ = model.prefill(torch.cat(inputs), prefix, memory, source, aligned, focus=False)
     assert not torch.allclose(hidden, plain), "a test that could not fail: there was nothing to keep out"
     for b in range(2):
         own = model.begin(memory, source, torch.tensor([b]), alignment=aligned)

@@ -13,11 +13,12 @@ from fenster.data.dataset import PreparedData
 from fenster.data.examples import ExampleIndex
 from fenster.data.tokenizer import BOS_ID, PAD_ID
 from fenster.errors import ConfigError
-from fenster.model import Layout, ModelConfig, Transformer, preset
 from fenster.model.attention.alignment import ALIGNMENTS
 from fenster.model.attention.probe import Probe
+from fenster.model.config import ModelConfig, preset
+from fenster.model.layout import Layout
 from fenster.model.loss import rdrop_loss, smoothed_loss, token_nll
-from fenster.model.transformer import shift_right
+from fenster.model.transformer import Transformer, shift_right
 from tests.helpers.transformers import SOURCE, TARGET, VARIANTS, make, some_batch
 
 

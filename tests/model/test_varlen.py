@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from fenster.errors import FensterError
-from fenster.model import Layout
 from fenster.model.attention.backends import BACKENDS, choose
 from fenster.model.attention.backends.reference import reference_attention
 from fenster.model.attention.backends.varlen import available, bounds, varlen_attention
 from fenster.model.attention.mask import AttentionMask
+from fenster.model.layout import Layout
 from tests.helpers.attention import values_and_gradients
 
 LENGTHS = [[4, 30, 5], [2], [70, 6]]

@@ -12,14 +12,16 @@ from torch._dynamo.backends.debugging import aot_eager
 pytest.importorskip("triton", reason="Triton is not installed")
 
 from fenster.errors import FensterError
-from fenster.model import Layout, Transformer, preset
 from fenster.model.attention.alignment import ALIGNMENTS
 from fenster.model.attention.backends import BACKENDS, band_gpu, choose
 from fenster.model.attention.backends.base import Attend
 from fenster.model.attention.backends.reference import reference_attention
 from fenster.model.attention.backends.window_gpu import _attend, available, window_gpu_attention
 from fenster.model.attention.mask import AttentionMask, Relative
+from fenster.model.config import preset
+from fenster.model.layout import Layout
 from fenster.model.loss import smoothed_loss
+from fenster.model.transformer import Transformer
 from tests.helpers.attention import SENTENCES, make_mask, values_and_gradients
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"

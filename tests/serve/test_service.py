@@ -20,6 +20,7 @@ from libretranslatepy import LibreTranslateAPI
 from fenster.decode.config import DecodeConfig
 from fenster.decode.translator import Translator
 from fenster.errors import FensterError
+from fenster.model.model_folder import LoadedModel
 from fenster.serve.access import hashed, new_key
 from tests.helpers.models import write_model
 from tests.helpers.waiting import wait_until
@@ -272,6 +273,7 @@ def test_files_in_the_background(start: Start, translator: Translator) -> None:
 @pytest.mark.slow
 def test_a_kill_loses_no_file(translator: Translator, tmp_path: Path) -> None:
     """SIGKILL in the middle; the next start finishes the job, with the result of an undisturbed one."""
+    assert isinstance(translator.loaded, LoadedModel)
     model = write_model(translator.loaded, tmp_path / "model")
     sources = [f"Here is the lamp of {name}." for name in ("Anna", "Ben", "Carl", "Dora") * 25]
     first = Server(tmp_path, model)

@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel
 
 from fenster.config import load
-from fenster.model import Transformer
+from fenster.model.transformer import Transformer
 from fenster.train.config import TrainConfig
 
 FOLDER = Path(__file__).resolve().parents[2] / "src" / "fenster" / "configs" / "train"

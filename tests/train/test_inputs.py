@@ -12,8 +12,9 @@ from fenster.data.dataset import PreparedData
 from fenster.data.examples import ExampleIndex
 from fenster.data.sampler import BatchConfig, Sampler
 from fenster.data.tokenizer import PAD_ID
-from fenster.model import Transformer, preset
+from fenster.model.config import preset
 from fenster.model.loss import smoothed_loss
+from fenster.model.transformer import Transformer
 from fenster.train.inputs import Inputs
 
 VARIANTS: dict[str, dict[str, Any]] = {

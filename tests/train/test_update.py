@@ -13,7 +13,7 @@ from fenster.data.loader import Loader
 from fenster.data.sampler import BatchConfig, Sampler
 from fenster.data.tokenizer import UNK_ID
 from fenster.errors import FensterError
-from fenster.model import Transformer
+from fenster.model.transformer import Transformer
 from fenster.train.distributed import World
 from fenster.train.inputs import Inputs
 from fenster.train.update import Engine, word_dropout

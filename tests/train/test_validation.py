@@ -8,7 +8,9 @@ import torch
 
 from fenster.data.context import AdjacentContext, ContextConfig, DocumentContext, SentenceContext
 from fenster.data.dataset import PreparedData
-from fenster.model import Layout, Transformer, preset
+from fenster.model.config import preset
+from fenster.model.layout import Layout
+from fenster.model.transformer import Transformer
 from fenster.train.distributed import World
 from fenster.train.update import autocasting
 from fenster.train.validation import Validator

@@ -22,7 +22,8 @@ from fenster.errors import ConfigError, FensterError, InputError
 from fenster.io.files import atomic_path
 from fenster.io.hashing import digest
 from fenster.io.progress import report
-from fenster.model.model_folder import export_model, read_description
+from fenster.model.description import read_description
+from fenster.model.model_folder import export_model
 from fenster.train.trainer import train
 
 

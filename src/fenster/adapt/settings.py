@@ -15,8 +15,8 @@ from fenster.data.manifest import Manifest
 from fenster.data.prepare.config import PrepareConfig
 from fenster.data.tokenizer import Tokenizer
 from fenster.io.files import atomic_path
-from fenster.model.model_folder import Description
-from fenster.model.ops.device import find_device
+from fenster.io.machine import find_device
+from fenster.model.description import Description
 from fenster.train.config import TrainConfig
 
 _TOKENS = {"cpu": 2000, "cuda": 8000}  # of a batch

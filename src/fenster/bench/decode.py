@@ -24,12 +24,17 @@ from fenster.data.context import DocumentContext
 from fenster.data.tokenizer import Tokenizer
 from fenster.decode.config import DecodeConfig, Precision
 from fenster.decode.search import LengthConstraints, Searcher, SearchRequest
+from fenster.decode.search.compiled import CompiledSearcher
+from fenster.decode.search.pytorch.searcher import PytorchSearcher
 from fenster.decode.strategies.sequential import Prefix, SequentialStrategy
 from fenster.errors import FensterError
-from fenster.model import Transformer, preset
-from fenster.model.model_folder import Description, LoadedModel
+from fenster.io.native_library import library
+from fenster.model.compiled.conversion import compiled
+from fenster.model.config import preset
+from fenster.model.description import Description
+from fenster.model.model_folder import LoadedModel
 from fenster.model.ops.precision import matmul_precision
-from fenster.model.quantize import quantized
+from fenster.model.transformer import Transformer
 
 VOCABULARY = 15_000
 SENTENCE = 25  # tokens of a sentence, source and target
@@ -55,10 +60,9 @@ def by_position(
 ) -> Iterator[SentenceTime]:
     """Times in a document of random sentences. Everything is encoded again up to sentence `naive` only."""
     model = base(device, attention={"kind": "window", "window": 20}, positions="relative")
-    model = quantized(model) if int8 else model
     rng = np.random.default_rng(0)
     sentences = [rng.integers(6, VOCABULARY, SENTENCE).astype(np.uint16) for _ in range(max(numbers))]
-    prefix, search = Prefix(sentences), _sentence_search(model, beam)
+    prefix, search = Prefix(sentences), _sentence_search(model, beam, int8)
     for number in range(1, max(numbers) + 1):
         if number in numbers:
             near = min(search(prefix, False) for _ in range(repeats))
@@ -81,17 +85,27 @@ def whole_document(times: Sequence[SentenceTime]) -> tuple[float, float] | None:
     return near, whole
 
 
-def _sentence_search(model: Transformer, beam: int) -> Callable[[Prefix, bool], float]:
+def _searcher(model: Transformer, config: DecodeConfig, int8: bool) -> Searcher:
+    """As models are loaded: on a CPU with the compiled library if it is here."""
+    if model.device.type == "cuda" or library() is None:
+        return PytorchSearcher(model, config)
+    network = compiled(model, int8=int8)
+    network.threads = torch.get_num_threads()
+    return CompiledSearcher(network, config)
+
+
+def _sentence_search(model: Transformer, beam: int, int8: bool) -> Callable[[Prefix, bool], float]:
     """Seconds of the search for the next sentence, of at most SENTENCE tokens."""
     config = DecodeConfig(strategy="sequential", beam=beam, length_ratio=1e-9, length_extra=SENTENCE - 1)
     context = DocumentContext(limit=None)
     description = Description(model=model.config, vocab_size=VOCABULARY, ratio=1.0, context=context, system="bench")
     strategy = SequentialStrategy(LoadedModel(description, model, cast(Tokenizer, None)), config)
-    searcher = Searcher(model, config)
+    searcher = _searcher(model, config, int8)
 
     def seconds(prefix: Prefix, whole: bool) -> float:
         request = strategy.request(prefix, first=0, bod=False, whole=whole)
-        model.trims_context = not whole
+        if isinstance(searcher, CompiledSearcher):
+            searcher.trims_source = not whole
         if model.device.type == "cuda":
             torch.cuda.synchronize()
         began = time.perf_counter()
@@ -153,8 +167,7 @@ def _fenster(
     device: torch.device, beam: int, layers: tuple[int, int], precision: Precision = "tf32", int8: bool = False
 ) -> Any:
     model = base(device, encoder_layers=layers[0], decoder_layers=layers[1])
-    model = quantized(model) if int8 else model
-    searcher = Searcher(model, DecodeConfig(beam=beam, precision=precision))
+    searcher = _searcher(model, DecodeConfig(beam=beam, precision=precision), int8)
 
     def translate(sources: list[list[int]]) -> int:
         limits = LengthConstraints((SENTENCE,), min_tokens=SENTENCE, stop_at_separator=True)

@@ -68,7 +68,7 @@ def attention(
     if plot is not None:
         check_plot_path(plot)
     from fenster.bench import attention as bench_attention
-    from fenster.model.ops.device import find_device
+    from fenster.io.machine import find_device
 
     usual = {
         "cpu": [512, 1024, 2048, 4096, 8192, 16384, 32768],

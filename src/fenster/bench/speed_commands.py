@@ -63,7 +63,7 @@ def train(
     import torch
 
     from fenster.bench import train as bench_train
-    from fenster.model.ops.device import find_device
+    from fenster.io.machine import find_device
 
     on = torch.device(find_device(device or "auto"))
     cuda = on.type == "cuda"
@@ -156,7 +156,7 @@ def decode(
     import torch
 
     from fenster.bench import decode as bench_decode
-    from fenster.model.ops.device import find_device
+    from fenster.io.machine import find_device
 
     on = torch.device(find_device(device or "auto"))
     unknown = sorted(set(programs or ()) - set(bench_decode.PROGRAMS))

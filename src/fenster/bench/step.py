@@ -16,9 +16,10 @@ import torch
 import torch.nn.functional as F
 
 from fenster.errors import FensterError
-from fenster.model import Layout, Transformer, preset
-from fenster.model.config import Checkpointing
+from fenster.model.config import Checkpointing, preset
+from fenster.model.layout import Layout
 from fenster.model.loss import smoothed_loss
+from fenster.model.transformer import Transformer
 
 VOCABULARY = 15_000
 SENTENCE = 23  # tokens of the document's sentences

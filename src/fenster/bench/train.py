@@ -23,8 +23,9 @@ from fenster.config import check
 from fenster.data.batch import Batch, PackedSide
 from fenster.data.examples import concatenate
 from fenster.data.tokenizer import BOS_ID
-from fenster.model import Transformer, preset
+from fenster.model.config import preset
 from fenster.model.positions import sinusoids
+from fenster.model.transformer import Transformer
 from fenster.train.config import TrainConfig
 from fenster.train.distributed import World
 from fenster.train.inputs import Inputs

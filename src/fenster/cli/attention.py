@@ -46,7 +46,8 @@ def attention(
     output
         Keep the result as JSON.
     """
-    from fenster.decode import attention_maps
+    from fenster.decode.attention_shares import probed, shares
+    from fenster.decode.cross_attention import heat
 
     if tokens < 1:
         raise ConfigError(f"--tokens is {tokens}", expected="1 or more")
@@ -54,27 +55,27 @@ def attention(
     documents, name = test_set.read_with_source()
     document, number = _chosen(documents, sentence, name)
     loaded = model.load(device)
-    probe, seen = attention_maps.probed(loaded, documents, tokens)
-    shares, (mean, last) = attention_maps.shares(probe), probe.cross_share()
+    probe, seen = probed(loaded, documents, tokens)
+    lines, (mean, last) = shares(probe), probe.cross_share()
     config = loaded.description.model
-    effective = loaded.model.variant.effective_context(config.encoder_layers, config.decoder_layers)
+    effective = config.variant.effective_context(config.encoder_layers, config.decoder_layers)
     result = Result(
         kind="attention",
         system=System.of(loaded).renamed(title),
         test=name,
         segments=seen,
-        table=tuple(shares),
+        table=tuple(lines),
         extra={
             "cross": mean,
             "last": last,
             "effective_context": effective,
-            "heat": asdict(attention_maps.heat(loaded, document, number)),
+            "heat": asdict(heat(loaded, document, number)),
         },
     )
     if output is not None:
         save_result(result, output, test_set.files)
     table = Table("module", "share %", "entropy", "share by head", title=escape(result.system.name), box=None)
-    for line in shares:
+    for line in lines:
         heads = " ".join(f"{100 * value:.0f}" for value in line["heads"])
         table.add_row(line["module"], f"{100 * line['share']:.1f}", f"{line['entropy']:.2f}", heads)
     console = wide_console()

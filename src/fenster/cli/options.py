@@ -68,8 +68,8 @@ class ModelOption:
 
     def load(self, device: str) -> LoadedModel:
         with _without_collecting():
+            from fenster.io.machine import find_device
             from fenster.model.model_folder import load_model
-            from fenster.model.ops.device import find_device
 
         return load_model(self.folder, find_device(device))
 
@@ -94,7 +94,7 @@ def _without_collecting() -> Iterator[None]:
 def for_single_items(decoding: DecodeConfig, folder: Path) -> DecodeConfig:
     """Settings for single items in context: systems with k sentences of context translate sentence by sentence by
     default, since blocks would separate items from the context that they are given."""
-    from fenster.model.model_folder import read_description
+    from fenster.model.description import read_description
 
     overlapping = read_description(folder).context.overlapping
     sequential = overlapping and decoding.strategy == "auto"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fenster.data.text import SPACES
 from fenster.data.tokenizer import SEP_ID, Ids
-from fenster.decode.attention_maps import cross_attention
+from fenster.decode.cross_attention import cross_attention
 from fenster.decode.document_style import DocumentStyle
 from fenster.decode.guards import UNSURE, Checker
 from fenster.decode.markup import Words, insert_marks
@@ -18,14 +18,14 @@ from fenster.decode.strategies.base import without_symbols
 from fenster.language.capitals import begun_as, capitals
 from fenster.language.protected_text import Placeholder, visible
 from fenster.language.quotes import DocumentQuotes, with_quotes
-from fenster.model.model_folder import LoadedModel
+from fenster.model.description import AnyModel
 
 _FEWEST_TOKENS = 5  # of a translation that may be called unsure
 _DUPLICATE_WORDS = 6  # shorter translations may well occur twice
 
 
 class Assembler:
-    def __init__(self, loaded: LoadedModel, checker: Checker) -> None:
+    def __init__(self, loaded: AnyModel, checker: Checker) -> None:
         self._loaded, self._tokenizer, self._checker = loaded, loaded.tokenizer, checker
 
     def translated(

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +41,7 @@ _FEWEST_WORDS = 6
 _RATHER_SHORT = 0.7
 _RATHER_UNLIKELY = -0.6
 
-Attention = Callable[[Ids, Ids], npt.NDArray[np.float64]]
+Attention = Callable[[Ids, Ids], npt.NDArray[np.floating[Any]]]
 """[target, source] of a sentence and its translation."""
 
 
@@ -75,7 +76,7 @@ class Checker:
         return names
 
 
-def missed(attention: npt.NDArray[np.float64]) -> float:
+def missed(attention: npt.NDArray[np.floating[Any]]) -> float:
     """The share of source tokens that no target token looks at; `attention` is [target, source]."""
     return float((attention.max(0) < _LOOKED_AT).mean())
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,7 @@ import numpy.typing as npt
 from fenster.document import Mark
 from fenster.language.protected_text import ProtectedText
 
-Floats = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.floating[Any]]
 _THRESHOLD = 0.5  # of a word's attention inside the marks; chosen on development sets (experiments/markup.py)
 
 

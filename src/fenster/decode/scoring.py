@@ -9,8 +9,6 @@ from typing import Literal
 
 import numpy as np
 import torch
-import torch.nn.functional as F
-from torch import Tensor
 
 from fenster.data.batch import PackedSide
 from fenster.data.context import AdjacentContext, BaseContext, DocumentContext, SentenceContext
@@ -22,11 +20,9 @@ from fenster.model.layout import Layout
 from fenster.model.loss import token_nll
 from fenster.model.model_folder import LoadedModel
 from fenster.model.ops.precision import matmul_precision
-from fenster.model.transformer import Transformer
 
 TOKENS_AT_ONCE = 4000  # target tokens: bounds memory
 _ITEMS_AT_ONCE = 64  # contrastive items between two reports of progress
-_INT8_ROWS = 256  # target tokens whose logits a model with int8 weights computes at once
 _WHOLE: dict[str, BaseContext] = {"document": DocumentContext(limit=None), "sentence": SentenceContext()}
 
 
@@ -148,7 +144,7 @@ def _batch(
             *(Layout.of(side, device) for side in sides),
             alignment=None if alignment is None else model.alignment(alignment),
         )
-        logs = -_nll(model, hidden, ids[1]).double().cpu().numpy()
+        logs = -token_nll(hidden, model.embedding.weight, ids[1]).double().cpu().numpy()
     if np.isnan(logs).any():
         raise nan_error()
     scores, at = [], 0
@@ -157,11 +153,3 @@ def _batch(
         scores.append(Scores(tuple(tuple(logs[at + a : at + b].tolist()) for a, b in pairwise(starts))))
         at += len(target.ids)
     return scores
-
-
-def _nll(model: Transformer, hidden: Tensor, target: Tensor) -> Tensor:
-    """[T] negative log-probability of each target token."""
-    if model.projection is None:
-        return token_nll(hidden, model.embedding.weight, target)
-    parts = zip(torch.split(hidden, _INT8_ROWS), torch.split(target, _INT8_ROWS), strict=True)
-    return torch.cat([F.cross_entropy(model.logits(part), gold, reduction="none") for part, gold in parts])

@@ -13,43 +13,42 @@ from fenster.data.corpora.pairs import read_pairs
 from fenster.data.text import normalise
 from fenster.data.tokenizer import SEP_ID, Ids
 from fenster.decode.assemble import Assembler
-from fenster.decode.attention_maps import cross_attention
 from fenster.decode.config import FILE_SETTINGS, DecodeConfig
+from fenster.decode.cross_attention import cross_attention
 from fenster.decode.document_state import DocumentState
 from fenster.decode.document_style import DocumentStyle
 from fenster.decode.given import Given, Pairs, as_document, as_history
 from fenster.decode.glossary import GivenTerms
 from fenster.decode.glossary_search import GlossarySearch
 from fenster.decode.guards import Checker
+from fenster.decode.loading import load_for_decoding, make_searcher
 from fenster.decode.passthrough import split_passthrough
 from fenster.decode.piece import SegmentPlan
 from fenster.decode.plan import Planner
 from fenster.decode.pool import DocumentPool, SegmentEvent
 from fenster.decode.result import Translated, Translation
-from fenster.decode.search import ControlSymbols, Hypothesis, Searcher, SearchRequest
+from fenster.decode.search import ControlSymbols, Hypothesis, SearchRequest
 from fenster.decode.second_try import SecondTry
 from fenster.decode.strategies import SourceDocument, make_strategy
 from fenster.document import Document, Segment
-from fenster.errors import ConfigError, FensterError, InputError
+from fenster.errors import ConfigError, InputError
 from fenster.io.hashing import file_sha256
 from fenster.language import REGISTERS, Register
 from fenster.language.quotes import DocumentQuotes
 from fenster.model.attention.alignment import decoding_alignments
-from fenster.model.model_folder import LoadedModel, load_model
-from fenster.model.ops.device import find_device
-from fenster.model.ops.threads import use_threads
+from fenster.model.description import AnyModel
 
 
 class Translator:
     """A loaded model and a way of decoding. Segments without text that the model can read are copied."""
 
-    def __init__(self, loaded: LoadedModel, config: DecodeConfig | None = None) -> None:
+    def __init__(self, loaded: AnyModel, config: DecodeConfig | None = None) -> None:
         self.loaded, self.config = loaded, config or DecodeConfig()
-        self.model, self.tokenizer = loaded.model, loaded.tokenizer
+        self.tokenizer = loaded.tokenizer
         _check_windows(loaded, self.config)
         self.strategy = make_strategy(loaded, self.config)
         symbols = ControlSymbols.of(self.tokenizer)
-        self._searcher = Searcher(self.model, self.config, symbols, self.tokenizer.joins_word)
+        self._searcher = make_searcher(loaded, self.config, symbols, self.tokenizer.joins_word)
         self.planner = Planner(self.tokenizer, loaded.description.languages, self.config, loaded.lexicon)
         attention = partial(cross_attention, loaded)
         planner = self.planner
@@ -66,12 +65,7 @@ class Translator:
     def load(cls, folder: Path | str, config: DecodeConfig | None = None, device: str = "auto") -> Self:
         """From a model folder; on a GPU if there is one."""
         config = config or DecodeConfig()
-        where = find_device("cpu" if config.int8 and device == "auto" else device)
-        if config.int8 and where != "cpu":
-            raise FensterError("int8 weights work only on a CPU", fix="use device: cpu, or leave int8 out")
-        if where == "cpu":
-            use_threads(config.threads)
-        return cls(load_model(Path(folder), where, config.int8), config)
+        return cls(load_for_decoding(Path(folder), config, device), config)
 
     def settings(self) -> dict[str, Any]:
         """All settings that translations depend on, files by their content."""
@@ -285,11 +279,11 @@ def _by_piece(ids: Sequence[int], count: int) -> list[list[int]]:
     return (pieces + [[] for _ in range(count)])[:count]
 
 
-def _check_windows(loaded: LoadedModel, config: DecodeConfig) -> None:
+def _check_windows(loaded: AnyModel, config: DecodeConfig) -> None:
     """Settings of windows are refused if the model has none."""
     known = decoding_alignments()
     if config.alignment is not None and config.alignment not in known:
         raise ConfigError(f"unknown alignment for decoding {config.alignment!r}", expected=", ".join(known))
     for name, value in (("alignment", config.alignment), ("focus", config.focus)):
-        if value and loaded.model.variant.decoding_alignment is None:
+        if value and loaded.description.model.variant.decoding_alignment is None:
             raise ConfigError(f"{name} applies only to window attention", fix="leave it out")

@@ -11,7 +11,7 @@ from fenster.data.context import SENTENCE_TOKENS
 
 if TYPE_CHECKING:
     from fenster.decode.config import DecodeConfig
-    from fenster.model.model_folder import LoadedModel
+    from fenster.model.description import AnyModel
 
 # How results of fenster 0.1 name attention: (label, default strategy).
 _FORMER = {
@@ -64,9 +64,9 @@ class System(Config):
         return {"label": label, "default_strategy": strategy, "context_tokens": tokens, **value}
 
     @classmethod
-    def of(cls, loaded: LoadedModel, config: DecodeConfig | None = None, strategy: str | None = None) -> System:
+    def of(cls, loaded: AnyModel, config: DecodeConfig | None = None, strategy: str | None = None) -> System:
         """A model and its way of decoding."""
-        description, model, variant = loaded.description, loaded.model, loaded.model.variant
+        description, variant = loaded.description, loaded.description.model.variant
         alone = description.context.preceding == 0 and variant.window is None
         has_windows = variant.decoding_alignment is not None
         alignment = (config and config.alignment) or variant.decoding_alignment
@@ -84,8 +84,8 @@ class System(Config):
             default_strategy="sentence" if alone else variant.default_strategy,
             focus=focus if has_windows else None,
             beam=config and config.beam,
-            precision=config.precision if config is not None and model.device.type == "cuda" else None,
-            int8=None if config is None else model.projection is not None,
+            precision=config.precision if config is not None and loaded.device_type == "cuda" else None,
+            int8=None if config is None else loaded.int8,
             seed=description.training.get("config", {}).get("seed"),
             training={key: description.training[key] for key in _TRAINING if key in description.training},
         )

@@ -13,14 +13,22 @@ _FOLDER = Path(__file__).parents[1]
 _POINTER, _SIZE, _INT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int
 _TYPES = {"p": _POINTER, "s": _SIZE, "i": _INT}
 _FUNCTIONS = {  # arguments and result, as the C++ files have them
-    "fenster_int8_bytes": ("ss", _SIZE),
-    "fenster_int8_pack": ("psspp", None),
-    "fenster_int8_linear": ("psspppp" + "spiii", _INT),
-    "fenster_window_attention": ("pppppp" + "sssssss" + "pii", None),
-    "fenster_decode_attention": ("pppp" + "ssss" + "pii", None),
-    "fenster_residual_norm": ("pppss" + "pi", None),
-    "fenster_decoder_step": ("pspppppp" + "sssi", _INT),
-    "fenster_best_tokens": ("pssspss" + "pppii", None),
+    "fenster_window_attention": ("pppppp" + "sssssss" + "pi", None),
+    "fenster_packed_bytes": ("ssi", _SIZE),
+    "fenster_pack": ("pssipp", None),
+    "fenster_multiply": ("ppspi", _INT),
+    "fenster_use_instructions": ("i", _INT),
+    "fenster_search_new": ("pppssip", _INT),
+    "fenster_search_run": ("ps", _INT),
+    "fenster_search_logs": ("pp", _INT),
+    "fenster_search_step": ("ppps", _INT),
+    "fenster_search_numbers": ("pp", _SIZE),
+    "fenster_search_scores": ("pp", _SIZE),
+    "fenster_search_free": ("p", None),
+    "fenster_cross_attention": ("ppip", _INT),
+    "fenster_memory_new": ("", _POINTER),
+    "fenster_memory_free": ("p", None),
+    "fenster_memory_bytes": ("p", _SIZE),
     "fenster_ter": ("psps", _SIZE),
 }
 
@@ -40,4 +48,11 @@ def library() -> ctypes.CDLL | None:
     except (OSError, AttributeError) as error:  # another system's, or an older version's
         report(f"the compiled library cannot be used ({error}); computing without it. To fix this, reinstall fenster")
         return None
+    return loaded
+
+
+def required_library() -> ctypes.CDLL:
+    """The same where it is known to exist."""
+    loaded = library()
+    assert loaded is not None
     return loaded

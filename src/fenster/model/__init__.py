@@ -5,10 +5,3 @@ sequence, B sequences or searches, N hypotheses (or rows), K hypotheses per sear
 a cache, M its slots, C candidates or slots including free ones, H heads, D their size, V vocabulary, U sentences of a
 batch, E examples.
 """
-
-from fenster.model.config import ModelConfig, preset
-from fenster.model.decoder_state import DecoderState
-from fenster.model.layout import Layout
-from fenster.model.transformer import Transformer
-
-__all__ = ["DecoderState", "Layout", "ModelConfig", "Transformer", "preset"]

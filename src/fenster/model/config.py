@@ -7,7 +7,6 @@ from typing import Any, Literal
 from pydantic import Field, SerializeAsAny, field_validator, model_validator
 
 from fenster.config import Config, check
-from fenster.model.attention.backends import AUTO, BACKENDS
 from fenster.model.attention.variants import VARIANTS, AnyVariant, AttentionConfig, make_variant
 from fenster.model.attention.variants.full import FullConfig
 from fenster.registry import Registry
@@ -46,7 +45,11 @@ class ModelConfig(Config):
     @field_validator("backend")
     @classmethod
     def _known(cls, name: str) -> str:
-        return name if name == AUTO else BACKENDS.known(name)
+        if name == "auto":
+            return name
+        from fenster.model.attention.backends import BACKENDS  # imports torch
+
+        return BACKENDS.known(name)
 
     @model_validator(mode="after")
     def _fits(self) -> ModelConfig:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from torch import Tensor
 
-from fenster.model.attention.alignment import AlignmentState
+from fenster.model.attention.alignment.state import AlignmentState
 from fenster.model.attention.cache import CrossAttentionCache, SelfAttentionCache
 
 

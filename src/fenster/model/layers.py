@@ -15,11 +15,8 @@ from fenster.model.attention.variants import AnyVariant, LayerMasks
 from fenster.model.config import ModelConfig
 from fenster.model.init import init_weights
 from fenster.model.multihead import CrossAttention, SelfAttention
-from fenster.model.ops import fused, native
+from fenster.model.ops import fused
 from fenster.model.ops.dropout import Dropout
-from fenster.model.ops.int8_linear import RowwiseInt8Linear
-from fenster.model.ops.linear import apply_linear
-from fenster.model.ops.norm import residual_norm
 
 
 class Residual(nn.Module):
@@ -35,8 +32,6 @@ class Residual(nn.Module):
         if not self.pre and fused.available(x):
             p = self.dropout.p if self.training else 0.0
             return fused.residual_norm(x, inside(x), self.norm.weight, self.norm.bias, p, self.norm.eps)
-        if not self.pre and not self.training and native.runs(x):
-            return residual_norm(x, inside(x), self.norm)
         if self.pre:
             out: Tensor = x + self.dropout(inside(self.norm(x)))
         else:
@@ -48,8 +43,6 @@ class FeedForward(nn.Module):
     """With `checkpointing` its inside, four times as wide as the model, is computed again in the backward pass."""
 
     checkpointing = False
-    nonnegative_inputs = ("down",)
-    """Its layers whose inputs come out of the ReLU, for `quantize`."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -57,22 +50,20 @@ class FeedForward(nn.Module):
         self.dropout = Dropout(config.activation_dropout)
         for linear in (up, down):
             init_weights(linear, config.d_model)
-        self.up: nn.Module = up
-        self.down: nn.Module = down
+        self.up, self.down = up, down
 
     def forward(self, x: Tensor) -> Tensor:
-        if isinstance(self.down, RowwiseInt8Linear):  # whose inputs need no ReLU
-            return apply_linear(self.down, apply_linear(self.up, x))
         ours = fused.available(x)
         seed = fused.seed(x, self._dropped) if ours else None  # drawn here, so that it is the same again
         if self.checkpointing and torch.is_grad_enabled():
             y = checkpoint(self._inside, x, seed, use_reentrant=False, preserve_rng_state=not ours)
         else:
             y = self._inside(x, seed)
-        return apply_linear(self.down, y)
+        out: Tensor = self.down(y)
+        return out
 
     def _inside(self, x: Tensor, seed: Tensor | None) -> Tensor:
-        y = apply_linear(self.up, x)
+        y = self.up(x)
         if not fused.available(x):
             dropped: Tensor = self.dropout(F.relu(y))
             return dropped

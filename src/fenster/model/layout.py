@@ -121,26 +121,6 @@ class Layout:
         )
         return replace(layout, sequence_id=sequence_id, position=position, sentence=sentence)
 
-    def last(self, counts: Sequence[int]) -> tuple[Layout, Tensor]:
-        """The last `counts[b]` tokens of each sequence, or all if it has no more, and their rows. Sentences keep
-        their numbers; those left out are empty."""
-        offsets = self.offsets.tolist()
-        firsts = [max(begin, end - count) for begin, end, count in zip(offsets, offsets[1:], counts, strict=False)]
-        rows = torch.cat([torch.arange(first, end) for first, end in zip(firsts, offsets[1:], strict=True)])
-        rows, dropped = rows.to(self.offsets.device), self.offsets.new_tensor(firsts) - self.offsets[:-1]
-        sequence_id = self.sequence_id[rows]
-        layout = Layout(
-            F.pad((self.lengths - dropped).cumsum(0), (1, 0)),
-            sequence_id,
-            self.position[rows] - dropped[sequence_id],
-            self.sentence[rows],
-            (self.starts - dropped[:, None]).clamp(min=0),
-            max(end - first for first, end in zip(firsts, offsets[1:], strict=True)),
-            self.longest_sentence,
-            dropped if self.document_offset is None else dropped + self.document_offset,
-        )
-        return layout, rows
-
     @property
     def document_position(self) -> Tensor:  # [tokens]
         """Positions in the whole documents that the sequences are parts of."""

@@ -13,7 +13,6 @@ from fenster.model.attention.cache import CacheView, CrossAttentionCache, SelfAt
 from fenster.model.attention.mask import AttentionMask, Relative
 from fenster.model.attention.probe import ProbePoint
 from fenster.model.init import init_weights
-from fenster.model.ops.linear import apply_linear
 
 
 class MultiHeadAttention(nn.Module):
@@ -55,7 +54,8 @@ class MultiHeadAttention(nn.Module):
 
     def combine_heads(self, contexts: list[Tensor]) -> Tensor:
         flat = [context.flatten(1) for context in contexts]
-        return apply_linear(self.out, flat[0] if len(flat) == 1 else torch.cat(flat, -1))
+        out: Tensor = self.out(flat[0] if len(flat) == 1 else torch.cat(flat, -1))
+        return out
 
 
 class SelfAttention(MultiHeadAttention):
@@ -83,7 +83,7 @@ class SelfAttention(MultiHeadAttention):
     def project_qkv(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Queries [rows, H, D], keys and values [rows, 2, H, D]."""
         rows, d_model = x.shape
-        joined = apply_linear(self.qkv, x)
+        joined = self.qkv(x)
         q, kv = joined[:, :d_model], joined[:, d_model:]
         return self._split(q), kv.view(rows, 2, self.heads, d_model // self.heads)
 
@@ -115,7 +115,7 @@ class CrossAttention(MultiHeadAttention):
         return kv
 
     def step(self, x: Tensor, layer: int, cache: CrossAttentionCache, view: CacheView) -> Tensor:
-        return self._attend_cached(self._split(apply_linear(self.q, x)), cache.kv[layer], view)
+        return self._attend_cached(self._split(self.q(x)), cache.kv[layer], view)
 
 
 def _projection(d_model: int, parts: int) -> nn.Linear:

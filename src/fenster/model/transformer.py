@@ -8,32 +8,28 @@ alignment.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from fenster.data.tokenizer import BOS_ID, PAD_ID
-from fenster.model.attention.alignment import ALIGNMENTS, Alignment, AlignmentState
+from fenster.model.attention.alignment import ALIGNMENTS, Alignment
+from fenster.model.attention.alignment.state import AlignmentState
 from fenster.model.attention.backends import precompute
 from fenster.model.attention.cache import StepPositions
 from fenster.model.attention.probe import Probe, ProbePoint
 from fenster.model.attention.variants import LayerMasks
-from fenster.model.compiled_decoder import CompiledDecoder
 from fenster.model.config import Checkpointing, ModelConfig
 from fenster.model.decoder_state import DecoderState
 from fenster.model.init import init_weights
 from fenster.model.layers import DecoderLayer, EncoderLayer
 from fenster.model.layout import Layout
 from fenster.model.ops.dropout import Dropout
-from fenster.model.ops.int8_linear import Int8Embedding
-from fenster.model.ops.linear import linear
 from fenster.model.ops.precision import to_autocast_dtype
 from fenster.model.positions import sinusoids
-
-_WORTHWHILE = 0.1  # share of rows from which on it pays to leave them out
 
 
 class Transformer(nn.Module):
@@ -48,15 +44,8 @@ class Transformer(nn.Module):
         super().__init__()
         self.config, self.ratio = config, ratio
         self.variant = config.variant
-        embedding = nn.Embedding(vocab_size, config.d_model, padding_idx=PAD_ID)
-        init_weights(embedding, config.d_model)
-        self.embedding: nn.Embedding | Int8Embedding = embedding
-        self.projection: nn.Module | None = None
-        """From hidden states to logits, if that is not the embedding itself (quantised models)."""
-        self.compiled_decoder: CompiledDecoder | None = None
-        """For steps, if the layers can be computed together (quantised models)."""
-        self.trims_context = True
-        """In decoding on a CPU, leave out the rows that nothing later depends on; False only to measure and test."""
+        self.embedding = nn.Embedding(vocab_size, config.d_model, padding_idx=PAD_ID)
+        init_weights(self.embedding, config.d_model)
         self.dropout = Dropout(config.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config, self.variant) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config, self.variant) for _ in range(config.decoder_layers))
@@ -112,10 +101,8 @@ class Transformer(nn.Module):
             variant.decoder(target),
             variant.cross(source, target, center, focused),
         )
-        weight = self.embedding.weight
-        dtype = weight.dtype if weight.is_floating_point() else torch.float32
         size = self.config.d_model // self.config.heads
-        heads = to_autocast_dtype(weight.new_empty(0, self.config.heads, size, dtype=dtype))  # a look at q
+        heads = to_autocast_dtype(self.embedding.weight.new_empty(0, self.config.heads, size))  # a look at q
         for mask in (*made.encoder, *made.decoder, *made.cross):
             relative = self.config.max_distance is not None and mask.queries is mask.keys
             precompute(self.config.backend, mask, heads, relative)
@@ -152,11 +139,8 @@ class Transformer(nn.Module):
         return out
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """[…, vocabulary], through the tied embedding (or its quantised copy)."""
-        if self.projection is not None:
-            out: Tensor = self.projection(hidden)
-            return out
-        return linear(hidden, self.embedding.weight)
+        """[…, vocabulary], through the tied embedding."""
+        return F.linear(hidden, self.embedding.weight)
 
     @torch.no_grad()
     def begin(
@@ -176,53 +160,46 @@ class Transformer(nn.Module):
         """
         kv = [layer.cross.project_source(memory) for layer in self.decoder_layers()]
         self_cache = self.variant.empty_cache([x.new_empty(len(sequence), *x.shape[1:]) for x in kv])
-        alignment_state = (alignment or self.decoding_alignment()).begin(source, sequence, target, follows)
+        alignment_state = AlignmentState.begin(
+            alignment or self.decoding_alignment(), source, sequence, target, follows
+        )
         return DecoderState(self_cache, self.variant.source_cache(kv, source, False), alignment_state)
 
     @torch.no_grad()
     def prefill(
         self,
-        source_ids: Tensor,
-        source: Layout,
         inputs: Tensor,
         target: Layout,
+        memory: Tensor,
+        source: Layout,
         alignment: Alignment | None = None,
         focus: bool | None = None,
     ) -> tuple[Tensor, DecoderState]:
         """(hidden [B, d_model] that predicts each sequence's next token, state) after the decoder inputs `inputs`
         [T].
 
-        What `encode`, `begin` and one `step` for each input would give, at once: BOS (or whatever precedes the first
-        position of `target`), then the given tokens. Target sequence b translates source sequence b; the last
-        position of `target` is that of the token to come. `focus` restricts the windows of that token, and of those
-        that follow, to the sentence being translated; by default as the model's settings say.
+        What `begin` and one `step` for each input would give, at once: BOS (or whatever precedes the first position
+        of `target`), then the given tokens. Target sequence b translates source sequence b; the last position
+        of `target` is that of the token to come. `focus` restricts the windows of that token, and of those that
+        follow, to the sentence being translated; by default as the model's settings say.
         """
         alignment = alignment or self.decoding_alignment()
         focus = self.variant.focus if focus is None else focus
         last = target.offsets[1:] - 1
+        focused = torch.zeros_like(target.sequence_id, dtype=torch.bool).index_fill(0, last, True) if focus else None
+        masks = self.masks(source, target, alignment.prefix(source, target), focused=focused, encoded=True)
+        x, kept = self._embed(inputs, target.document_position), []
+        source_kv = [layer.cross.project_source(memory) for layer in self.decoder_layers()]
+        for layer, kv in zip(self.decoder_layers(), source_kv, strict=True):
+            x, own_kv = layer.prefill(x, kv, masks)
+            kept.append(own_kv)
         sequence = torch.arange(target.sequences, device=inputs.device)
         inner = (target.position - target.starts[target.sequence_id, target.sentence])[last]
         position, sentence = target.document_position[last], target.sentence[last]
-
-        memory, source = self._encode_reachable(source_ids, source, target, alignment)
         alignment_state = AlignmentState(alignment, source, None, sequence, sequence, position, sentence, inner)
-        source_kv = [layer.cross.project_source(memory) for layer in self.decoder_layers()]
-        center = alignment.prefix(source, target)
-        focused = torch.zeros_like(target.sequence_id, dtype=torch.bool).index_fill(0, last, True) if focus else None
-        x, masks, kept = self._embed(inputs, target.document_position), None, []
-        for number, layer in enumerate(self.decoder_layers()):
-            rows, target = self._reachable(target, [1] * target.sequences, self.config.decoder_layers - number)
-            if rows is not None:
-                x, center, masks = x[rows], center[rows], None
-                focused = None if focused is None else focused[rows]
-            masks = masks or self.masks(source, target, center, focused=focused, encoded=True)
-            x, kv = layer.prefill(x, source_kv[number], masks)
-            kept.append((kv, target))
-        lengths = target.lengths.tolist()
-        self_cache = self.variant.filled_cache([kv[layout.last(lengths)[1]] for kv, layout in kept], target)
+        self_cache = self.variant.filled_cache(kept, target)
         seen = self.variant.source_cache(source_kv, source, focus)
-        hidden = self.decoder_norm(x[target.offsets[1:] - 1])
-        return hidden, DecoderState(self_cache, seen, alignment_state, n_hyps=1)
+        return self.decoder_norm(x[last]), DecoderState(self_cache, seen, alignment_state, n_hyps=1)
 
     @torch.no_grad()
     def step(self, previous: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
@@ -237,58 +214,9 @@ class Transformer(nn.Module):
             (self_cache, self_cache.view(now, self.config.max_distance)),
             (state.cross_cache, state.cross_cache.view(now)),
         )
-        if self.compiled_decoder is not None and self.compiled_decoder.takes(own[1]):
-            x = self.compiled_decoder.step(x, own, source)
-        else:
-            for number, layer in enumerate(self.decoder_layers()):
-                x = layer.step(x, number, own, source)
+        for number, layer in enumerate(self.decoder_layers()):
+            x = layer.step(x, number, own, source)
         return self.decoder_norm(x), DecoderState(self_cache, state.cross_cache, alignment_state, state.n_hyps)
-
-    def _encode_reachable(
-        self, ids: Tensor, source: Layout, target: Layout, alignment: Alignment
-    ) -> tuple[Tensor, Layout]:
-        """The encoder states that the last target tokens and those to come depend on, and their layout."""
-        needed = self._needed_source(source, target, alignment)
-        x, masks = self._embed(ids, source.document_position), None
-        for number, layer in enumerate(self.encoder):
-            rows, source = self._reachable(source, needed, len(self.encoder) - number)
-            if rows is not None:
-                x, masks = x[rows], None
-            masks = masks or LayerMasks(self.variant.encoder(source), (), ())
-            x = self._run(layer, x, masks, None)
-        rows, source = self._reachable(source, needed, 0)
-        return self.encoder_norm(x if rows is None else x[rows]), source
-
-    def _needed_source(self, source: Layout, target: Layout, alignment: Alignment) -> list[int]:
-        """How many tokens at the end of each source sequence cross-attention can see from now on."""
-        window, lengths = self.variant.window, source.lengths.tolist()
-        if window is None:
-            return lengths
-        # The first target token whose cross-attention still matters.
-        row = torch.maximum(target.offsets[:-1], target.offsets[1:] - 1 - (self.config.decoder_layers - 1) * window)
-        sentence = target.sentence[row].clamp(max=source.starts.shape[1] - 1)
-        offset = torch.zeros_like(row) if source.document_offset is None else source.document_offset
-        start = source.starts.gather(1, sentence[:, None])[:, 0] + offset
-        columns = (target.document_position[row], start, offset)
-        lowest = [
-            alignment.lowest(at, begin) - left for at, begin, left in zip(*map(Tensor.tolist, columns), strict=True)
-        ]
-        return [window + n - min(max(first, 0), n - 1) for n, first in zip(lengths, lowest, strict=True)]
-
-    def _reachable(self, layout: Layout, needed: Sequence[int], layers: int) -> tuple[Tensor | None, Layout]:
-        """The rows that the last `needed[b]` tokens of each sequence depend on through so many layers, and their
-        layout; None and the whole layout if leaving others out is not worth it."""
-        window = self.variant.window
-        if (
-            window is None or not self.trims_context or self.device.type != "cpu"
-        ):  # a GPU takes as long for a few rows
-            return None, layout
-        counts = [count + layers * window for count in needed]
-        kept = sum(min(count, length) for count, length in zip(counts, layout.lengths.tolist(), strict=True))
-        if layout.tokens - kept < layout.tokens * _WORTHWHILE:
-            return None, layout
-        shorter, rows = layout.last(counts)
-        return rows, shorter
 
     def _run(self, layer: nn.Module, *inputs: Any) -> Tensor:
         out: Tensor

@@ -1,14 +1,34 @@
-// What the files here share: how functions are exported, and work that is split among threads.
+// What the files here share: how functions are exported, which instructions are used, and work that is split among
+// threads.
 
 #pragma once
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <initializer_list>
 
 #include "pool.h"
 
 #if (defined(__x86_64__) || defined(_M_X64)) && (defined(__GNUC__) || defined(__clang__))
 #define FENSTER_X86 1
+#include <cpuid.h>
 #include <immintrin.h>
+#define FENSTER_AVX2 __attribute__((target("avx2,fma")))
+#if (defined(__clang__) && __clang_major__ >= 12) || (!defined(__clang__) && __GNUC__ >= 11)
+#define FENSTER_AVX_VNNI __attribute__((target("avx2,fma,avxvnni")))
+#endif
+#define FENSTER_AVX512 __attribute__((target("avx2,fma,avx512f,avx512bw,avx512vl,avx512vnni")))
+#endif
+
+// Of loops over what is to stay in registers.
+#if defined(__clang__)
+#define FENSTER_UNROLL _Pragma("unroll")
+#elif defined(__GNUC__)
+#define FENSTER_UNROLL _Pragma("GCC unroll 16")
+#else
+#define FENSTER_UNROLL
 #endif
 
 #if defined(_WIN32)
@@ -16,6 +36,46 @@
 #else
 #define FENSTER_EXPORT extern "C" __attribute__((visibility("default")))
 #endif
+
+// A number is NaN or infinite where it must not be.
+struct NotFinite : std::exception {};
+
+enum class Instructions { plain = 1, avx2 = 2, avx_vnni = 3, avx512 = 4 };
+
+// Whether the processor has them.
+inline bool has(Instructions kind) {
+  if (kind == Instructions::plain) return true;
+#ifdef FENSTER_X86
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return false;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  switch (kind) {
+    case Instructions::avx2:
+      return true;
+    case Instructions::avx_vnni:
+#ifdef FENSTER_AVX_VNNI
+      return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 4 & 1);
+#else
+      return false;  // a compiler that does not know it
+#endif
+    default:
+      return __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw") &&
+             __builtin_cpu_supports("avx512vl");
+  }
+#endif
+  return false;
+}
+
+inline Instructions best_instructions() {
+  for (const Instructions kind : {Instructions::avx512, Instructions::avx_vnni, Instructions::avx2})
+    if (has(kind)) return kind;
+  return Instructions::plain;
+}
+
+// Those to use; tests choose others. Nothing that is computed depends on which kind of vectors it is.
+inline std::atomic<Instructions>& instructions() {
+  static std::atomic<Instructions> chosen{best_instructions()};
+  return chosen;
+}
 
 // Call part(begin, end) for shares of [0, count): on at most `threads` threads, each of which has at least
 // `least_work` of the `work` to do.
@@ -25,3 +85,5 @@ void in_parts(long count, int threads, double work, double least_work, const Par
   if (parts == 1) return part(0, count);
   Pool::of_process().run(parts, [&](long number) { part(count * number / parts, count * (number + 1) / parts); });
 }
+
+constexpr long up(long value, long step) { return (value + step - 1) / step * step; }

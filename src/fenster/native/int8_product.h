@@ -1,292 +1,301 @@
-// A linear layer with int8 weights: y = x W' + b, with x quantised row by row (int8_rows.h).
+// Rows times a matrix of int8 weights, with the rows quantised one by one (int8_rows.h).
 //
-// Processors without VNNI add products up in 16 bits, which two of 127 * 127 never overflow: there the sign of x is moved
-// to the weights. Sums are exact integers; the products of a row's few large numbers are added in float32, in order: all
+// VNNI multiplies numbers without a sign by numbers with one, four at a time. Processors without it add products up in
+// 16 bits, which two of 127 * 127 never overflow: there the sign of x is moved to the weights. Sums are exact integers; the products of a row's few large numbers are added in float32, in order: all
 // instruction sets, and all numbers of threads, give the same bits.
-//
-// Weights are packed as [columns / 16][depth / 4][16 columns][4 depths], which one VNNI instruction consumes whole.
 
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
 #include <cstring>
-#include <vector>
 
-#include "common.h"
 #include "int8_rows.h"
+#include "matrix.h"
 
 namespace {
 
-constexpr long kBlock = 16;           // columns of a packed block
-constexpr long kPanel = 4;            // blocks that are computed together
-constexpr int kRows = 4;              // rows that are computed together: more do not fit into registers
-constexpr long kChunk = 128;          // rows that all columns meet before the next ones do
-
-long up(long value, long step) { return (value + step - 1) / step * step; }
-
-struct Job {
-  const uint8_t* a;      // [rows, depth], depth a multiple of 4
-  const int8_t* packed;  // as above
-  const int32_t* sums;   // [columns], of each column's weights
-  const float* scale;    // [columns]
-  const float* bias;     // [columns], or null
-  const float* factor;   // [rows]
-  const Large* large;    // of all rows
-  const int32_t* first;  // [rows + 1] where those of each row begin
-  const int32_t* inputs; // [n_inputs] that are large in any row
-  float* y;              // [rows, columns]
-  long rows, columns, depth, n_inputs;
-  int32_t zero;          // what 0 is quantised to
+struct Int8Job {
+  const Matrix& matrix;
+  const QuantizedRows& x;
+  float* y;  // [rows, columns]
 };
 
-// The weights of the n-th large input in a block: bytes `lane` of 16 words.
-struct Words {
-  const int8_t* begin;
-  int lane;
-  Words(const Job& job, long block, long n)
-      : begin(job.packed + block * kBlock * job.depth + job.inputs[n] / 4 * 4 * kBlock), lane(job.inputs[n] % 4) {}
-};
+// The weights of a panel's columns from block `first` on, for the n-th large input.
+inline const int8_t* large_weights(const Int8Job& job, long panel, long n) {
+  return job.matrix.int8_panel(panel) + job.x.inputs[n] / 4 * 4 * kWidth;
+}
 
-float* room_for_large(const Job& job, long blocks) {
+float* room_for_large(const Int8Job& job) {
   static thread_local std::vector<float> room;
-  room.resize(static_cast<size_t>(job.n_inputs * blocks * kBlock));
+  room.resize(job.x.inputs.size() * kWidth);
   return room.data();
 }
 
 // `value` [16] of a block's columns, large numbers included.
-inline void finish(const Job& job, long row, long block, const float* value) {
-  const long column = block * kBlock, count = std::min(kBlock, job.columns - column);
+inline void finish(const Int8Job& job, long row, long column, const float* value) {
+  const Matrix& matrix = job.matrix;
+  const long count = std::min(kBlock, static_cast<long>(matrix.columns) - column);
   for (long i = 0; i < count; ++i) {
-    const float scaled = value[i] * job.scale[column + i];
-    job.y[row * job.columns + column + i] = job.bias ? scaled + job.bias[column + i] : scaled;
+    const float scaled = value[i] * matrix.scale[column + i];
+    job.y[row * matrix.columns + column + i] = matrix.bias ? scaled + matrix.bias[column + i] : scaled;
   }
 }
 
-// Blocks [first, last) of 16 columns each, for all rows.
-void plain(const Job& job, long first, long last) {
-  for (long block = first; block < last; ++block) {
-    const int8_t* weights = job.packed + block * kBlock * job.depth;
-    for (long row = 0; row < job.rows; ++row) {
+void int8_plain(const Int8Job& job, long panel) {
+  const QuantizedRows& x = job.x;
+  for (long block = 0; block < job.matrix.blocks(panel); ++block) {
+    const int8_t* weights = job.matrix.int8_panel(panel) + block * kBlock * 4;
+    for (long row = 0; row < x.rows; ++row) {
       int32_t sum[kBlock] = {};
-      const uint8_t* a = job.a + row * job.depth;
-      for (long k = 0; k < job.depth; k += 4)
+      const uint8_t* a = &x.bytes[row * x.depth];
+      for (long k = 0; k < x.depth; k += 4)
         for (long j = 0; j < kBlock; ++j)
-          for (long i = 0; i < 4; ++i) sum[j] += (a[k + i] - job.zero) * weights[k * kBlock + j * 4 + i];
+          for (long i = 0; i < 4; ++i) sum[j] += (a[k + i] - x.zero) * weights[k * kWidth + j * 4 + i];
       float value[kBlock];
-      for (long j = 0; j < kBlock; ++j) value[j] = static_cast<float>(sum[j]) * job.factor[row];
-      for (int32_t l = job.first[row]; l < job.first[row + 1]; ++l) {
-        const Words words(job, block, job.large[l].slot);
-        for (long j = 0; j < kBlock; ++j)
-          value[j] += job.large[l].value * static_cast<float>(words.begin[j * 4 + words.lane]);
+      for (long j = 0; j < kBlock; ++j) value[j] = static_cast<float>(sum[j]) * x.factors[row];
+      for (int l = 0; l < x.large[row].count; ++l) {
+        const Large& large = x.large[row].numbers[l];
+        const int8_t* words = large_weights(job, panel, large.input) + block * kBlock * 4 + x.inputs[large.input] % 4;
+        for (long j = 0; j < kBlock; ++j) value[j] += large.value * static_cast<float>(words[j * 4]);
       }
-      finish(job, row, block, value);
+      finish(job, row, panel * kWidth + block * kBlock, value);
     }
   }
 }
 
 #ifdef FENSTER_X86
 
-#define FENSTER_512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
-
-// The weights of large inputs in `blocks`, as float32 [n_inputs, blocks * 16].
-FENSTER_512 const float* large512(const Job& job, long block, long blocks) {
-  float* out = room_for_large(job, blocks);
-  for (long n = 0; n < job.n_inputs; ++n)
-    for (long i = 0; i < blocks; ++i) {
-      const Words words(job, block + i, n);
-      const __m512i left = _mm512_sll_epi32(_mm512_loadu_si512(words.begin), _mm_cvtsi32_si128(24 - 8 * words.lane));
-      _mm512_storeu_ps(out + (n * blocks + i) * kBlock, _mm512_cvtepi32_ps(_mm512_srai_epi32(left, 24)));
+// The weights of large inputs as float32 [inputs, blocks * 16].
+template <int N>
+FENSTER_AVX512 const float* large_avx512(const Int8Job& job, long panel) {
+  float* out = room_for_large(job);
+  for (size_t n = 0; n < job.x.inputs.size(); ++n) {
+    const int8_t* weights = large_weights(job, panel, static_cast<long>(n));
+    const __m128i shift = _mm_cvtsi32_si128(24 - 8 * (job.x.inputs[n] % 4));
+    for (int i = 0; i < N; ++i) {
+      const __m512i left = _mm512_sll_epi32(_mm512_loadu_si512(weights + i * 64), shift);
+      _mm512_storeu_ps(out + (n * N + i) * kBlock, _mm512_cvtepi32_ps(_mm512_srai_epi32(left, 24)));
     }
+  }
   return out;
 }
 
+// R rows and the first N blocks of a panel. `large` [inputs, N * 16].
 template <int R, int N>
-FENSTER_512 void tile512(const Job& job, long row, long block, const float* large) {
+FENSTER_AVX512 void tile_avx512(const Int8Job& job, long row, long panel, const float* large) {
+  const QuantizedRows& x = job.x;
+  const Matrix& matrix = job.matrix;
   __m512i sum[R][N];
   for (int r = 0; r < R; ++r)
     for (int n = 0; n < N; ++n) sum[r][n] = _mm512_setzero_si512();
-  const int8_t* weights = job.packed + block * kBlock * job.depth;
-  const long step = kBlock * job.depth;
-  const uint8_t* a = job.a + row * job.depth;
-  for (long k = 0; k < job.depth; k += 4) {
+  const int8_t* weights = matrix.int8_panel(panel);
+  const uint8_t* a = &x.bytes[row * x.depth];
+  for (long k = 0; k < x.depth; k += 4, weights += 4 * kWidth) {
     __m512i w[N];
-    for (int n = 0; n < N; ++n) {
-      w[n] = _mm512_loadu_si512(weights + n * step + k * kBlock);
-      // What the next panel reads: four streams that change pages together outrun the processor's own prefetching.
-      _mm_prefetch(reinterpret_cast<const char*>(weights + (N + n) * step + k * kBlock), _MM_HINT_T0);
-    }
+    for (int n = 0; n < N; ++n) w[n] = _mm512_loadu_si512(weights + n * 64);
+    if (R <= 4)  // for few rows reading is all the work
+      for (int n = 0; n < N; ++n) _mm_prefetch(reinterpret_cast<const char*>(weights + kAhead + n * 64), _MM_HINT_T0);
     for (int r = 0; r < R; ++r) {
       int32_t four;
-      std::memcpy(&four, a + r * job.depth + k, 4);
-      const __m512i x = _mm512_set1_epi32(four);
-      for (int n = 0; n < N; ++n) sum[r][n] = _mm512_dpbusd_epi32(sum[r][n], x, w[n]);
+      std::memcpy(&four, a + r * x.depth + k, 4);
+      const __m512i values = _mm512_set1_epi32(four);
+      for (int n = 0; n < N; ++n) sum[r][n] = _mm512_dpbusd_epi32(sum[r][n], values, w[n]);
     }
   }
+  alignas(64) int32_t sums[R][N][kBlock];  // read in loops, which may not be unrolled: `sum` stays in registers
+  FENSTER_UNROLL
+  for (int r = 0; r < R; ++r)
+    FENSTER_UNROLL
+    for (int n = 0; n < N; ++n) _mm512_store_si512(sums[r][n], sum[r][n]);
   for (int n = 0; n < N; ++n) {
-    const long column = (block + n) * kBlock;
-    const long count = std::min(kBlock, job.columns - column);
+    const long column = panel * kWidth + n * kBlock;
+    const long count = std::min(kBlock, static_cast<long>(matrix.columns) - column);
     const __mmask16 mask = static_cast<__mmask16>((1u << count) - 1);
     const __m512i shift =
-        _mm512_mullo_epi32(_mm512_maskz_loadu_epi32(mask, job.sums + column), _mm512_set1_epi32(job.zero));
-    const __m512 scale = _mm512_maskz_loadu_ps(mask, job.scale + column);
+        _mm512_mullo_epi32(_mm512_maskz_loadu_epi32(mask, matrix.sums + column), _mm512_set1_epi32(x.zero));
+    const __m512 scale = _mm512_maskz_loadu_ps(mask, matrix.scale + column);
     for (int r = 0; r < R; ++r) {
-      __m512 value = _mm512_cvtepi32_ps(_mm512_sub_epi32(sum[r][n], shift));
-      value = _mm512_mul_ps(value, _mm512_set1_ps(job.factor[row + r]));
-      for (int32_t l = job.first[row + r]; l < job.first[row + r + 1]; ++l) {
-        const __m512 weights = _mm512_loadu_ps(large + (job.large[l].slot * N + n) * kBlock);
-        value = _mm512_add_ps(value, _mm512_mul_ps(_mm512_set1_ps(job.large[l].value), weights));
+      __m512 value = _mm512_cvtepi32_ps(_mm512_sub_epi32(_mm512_load_si512(sums[r][n]), shift));
+      value = _mm512_mul_ps(value, _mm512_set1_ps(x.factors[row + r]));
+      for (int l = 0; l < x.large[row + r].count; ++l) {
+        const Large& number = x.large[row + r].numbers[l];
+        const __m512 of_input = _mm512_loadu_ps(large + (number.input * N + n) * kBlock);
+        value = _mm512_add_ps(value, _mm512_mul_ps(_mm512_set1_ps(number.value), of_input));
       }
       value = _mm512_mul_ps(value, scale);
-      if (job.bias) value = _mm512_add_ps(value, _mm512_maskz_loadu_ps(mask, job.bias + column));
-      _mm512_mask_storeu_ps(job.y + (row + r) * job.columns + column, mask, value);
+      if (matrix.bias) value = _mm512_add_ps(value, _mm512_maskz_loadu_ps(mask, matrix.bias + column));
+      _mm512_mask_storeu_ps(job.y + (row + r) * matrix.columns + column, mask, value);
     }
   }
 }
 
 template <int N>
-FENSTER_512 void rows512(const Job& job, long block) {
-  const float* large = large512(job, block, N);
+FENSTER_AVX512 void panel_avx512(const Int8Job& job, long panel) {
+  constexpr int kRows = 6;  // more do not fit into registers
+  const float* large = large_avx512<N>(job, panel);
   long row = 0;
-  for (; row + kRows <= job.rows; row += kRows) tile512<kRows, N>(job, row, block, large);
-  switch (job.rows - row) {
-    case 3: tile512<3, N>(job, row, block, large); break;
-    case 2: tile512<2, N>(job, row, block, large); break;
-    case 1: tile512<1, N>(job, row, block, large); break;
-    default: break;
+  for (; row + kRows <= job.x.rows; row += kRows) tile_avx512<kRows, N>(job, row, panel, large);
+  switch (job.x.rows - row) {
+    case 5: return tile_avx512<5, N>(job, row, panel, large);
+    case 4: return tile_avx512<4, N>(job, row, panel, large);
+    case 3: return tile_avx512<3, N>(job, row, panel, large);
+    case 2: return tile_avx512<2, N>(job, row, panel, large);
+    case 1: return tile_avx512<1, N>(job, row, panel, large);
+    default: return;
   }
 }
 
-FENSTER_512 void vnni512(const Job& job, long first, long last) {
-  long block = first;
-  for (; block + kPanel <= last; block += kPanel) rows512<kPanel>(job, block);
-  for (; block < last; ++block) rows512<1>(job, block);
+FENSTER_AVX512 void int8_avx512(const Int8Job& job, long panel) {
+  switch (job.matrix.blocks(panel)) {
+    case 4: return panel_avx512<4>(job, panel);
+    case 3: return panel_avx512<3>(job, panel);
+    case 2: return panel_avx512<2>(job, panel);
+    default: return panel_avx512<1>(job, panel);
+  }
 }
 
-
 // Of one block.
-FENSTER_256 const float* large256(const Job& job, long block) {
-  float* out = room_for_large(job, 1);
-  for (long n = 0; n < job.n_inputs; ++n) {
-    const Words words(job, block, n);
+FENSTER_AVX2 const float* large_avx2(const Int8Job& job, long panel, long block) {
+  float* out = room_for_large(job);
+  for (size_t n = 0; n < job.x.inputs.size(); ++n) {
+    const int8_t* weights = large_weights(job, panel, static_cast<long>(n)) + block * kBlock * 4;
+    const __m128i shift = _mm_cvtsi32_si128(24 - 8 * (job.x.inputs[n] % 4));
     for (long i = 0; i < kBlock; i += 8) {
-      const __m256i four = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(words.begin + i * 4));
-      const __m256i left = _mm256_sll_epi32(four, _mm_cvtsi32_si128(24 - 8 * words.lane));
+      const __m256i four = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights + i * 4));
+      const __m256i left = _mm256_sll_epi32(four, shift);
       _mm256_storeu_ps(out + n * kBlock + i, _mm256_cvtepi32_ps(_mm256_srai_epi32(left, 24)));
     }
   }
   return out;
 }
 
+// `sums` [rows][16]: whole numbers of some rows, from `row` on, and a block's columns.
+using Sums = void (*)(const QuantizedRows& x, long row, const int8_t* weights, int32_t (*sums)[kBlock]);
+
 template <int R, bool Signed>
-FENSTER_256 void tile256(const Job& job, long row, long block, const float* large) {
+FENSTER_AVX2 void sums_avx2(const QuantizedRows& x, long row, const int8_t* weights, int32_t (*sums)[kBlock]) {
   __m256i sum[R][2];
   for (int r = 0; r < R; ++r) sum[r][0] = sum[r][1] = _mm256_setzero_si256();
-  const int8_t* weights = job.packed + block * kBlock * job.depth;
-  const uint8_t* a = job.a + row * job.depth;
+  const uint8_t* a = &x.bytes[row * x.depth];
   const __m256i ones = _mm256_set1_epi16(1);
   const __m256i half = _mm256_set1_epi8(static_cast<char>(128));
-  for (long k = 0; k < job.depth; k += 4) {
-    const __m256i left = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights + k * kBlock));
-    const __m256i right = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights + k * kBlock + 32));
-    _mm_prefetch(reinterpret_cast<const char*>(weights + (job.depth + k) * kBlock), _MM_HINT_T0);
+  for (long k = 0; k < x.depth; k += 4, weights += 4 * kWidth) {
+    const __m256i left = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights));
+    const __m256i right = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights + 32));
     for (int r = 0; r < R; ++r) {
       int32_t four;
-      std::memcpy(&four, a + r * job.depth + k, 4);
+      std::memcpy(&four, a + r * x.depth + k, 4);
       const __m256i given = _mm256_set1_epi32(four);
-      const __m256i x = Signed ? _mm256_xor_si256(given, half) : given;
-      const __m256i size = Signed ? _mm256_abs_epi8(x) : x;
-      const __m256i low = _mm256_maddubs_epi16(size, Signed ? _mm256_sign_epi8(left, x) : left);
-      const __m256i high = _mm256_maddubs_epi16(size, Signed ? _mm256_sign_epi8(right, x) : right);
+      const __m256i values = Signed ? _mm256_xor_si256(given, half) : given;
+      const __m256i size = Signed ? _mm256_abs_epi8(values) : values;
+      const __m256i low = _mm256_maddubs_epi16(size, Signed ? _mm256_sign_epi8(left, values) : left);
+      const __m256i high = _mm256_maddubs_epi16(size, Signed ? _mm256_sign_epi8(right, values) : right);
       sum[r][0] = _mm256_add_epi32(sum[r][0], _mm256_madd_epi16(low, ones));
       sum[r][1] = _mm256_add_epi32(sum[r][1], _mm256_madd_epi16(high, ones));
     }
   }
+  FENSTER_UNROLL
   for (int r = 0; r < R; ++r) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums[r]), sum[r][0]);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums[r] + 8), sum[r][1]);
+  }
+}
+
+#ifdef FENSTER_AVX_VNNI
+
+// Without the shift by what 0 is quantised to.
+template <int R>
+FENSTER_AVX_VNNI void sums_avx_vnni(const QuantizedRows& x, long row, const int8_t* weights, int32_t (*sums)[kBlock]) {
+  __m256i sum[R][2];
+  for (int r = 0; r < R; ++r) sum[r][0] = sum[r][1] = _mm256_setzero_si256();
+  const uint8_t* a = &x.bytes[row * x.depth];
+  for (long k = 0; k < x.depth; k += 4, weights += 4 * kWidth) {
+    const __m256i left = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights));
+    const __m256i right = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights + 32));
+    for (int r = 0; r < R; ++r) {
+      int32_t four;
+      std::memcpy(&four, a + r * x.depth + k, 4);
+      const __m256i values = _mm256_set1_epi32(four);
+      sum[r][0] = _mm256_dpbusd_avx_epi32(sum[r][0], values, left);
+      sum[r][1] = _mm256_dpbusd_avx_epi32(sum[r][1], values, right);
+    }
+  }
+  FENSTER_UNROLL
+  for (int r = 0; r < R; ++r) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums[r]), sum[r][0]);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums[r] + 8), sum[r][1]);
+  }
+}
+
+#endif
+
+// y of `count` rows and a block, from their `sums`, which lack `shift` times those of the columns.
+FENSTER_AVX2 void write_avx2(const Int8Job& job, long row, long count, long column, int32_t (*sums)[kBlock], int32_t shift,
+                             const float* large) {
+  const Matrix& matrix = job.matrix;
+  const long columns = std::min(kBlock, static_cast<long>(matrix.columns) - column);
+  for (long r = 0; r < count; ++r) {
+    for (long i = 0; shift && i < columns; ++i) sums[r][i] -= shift * matrix.sums[column + i];
     float values[kBlock];
-    for (long i = 0; i < 2; ++i) {
-      __m256 value = _mm256_mul_ps(_mm256_cvtepi32_ps(sum[r][i]), _mm256_set1_ps(job.factor[row + r]));
-      for (int32_t l = job.first[row + r]; l < job.first[row + r + 1]; ++l) {
-        const __m256 weights = _mm256_loadu_ps(large + job.large[l].slot * kBlock + 8 * i);
-        value = _mm256_add_ps(value, _mm256_mul_ps(_mm256_set1_ps(job.large[l].value), weights));
+    for (long i = 0; i < kBlock; i += 8) {
+      const __m256i exact = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(sums[r] + i));
+      __m256 value = _mm256_mul_ps(_mm256_cvtepi32_ps(exact), _mm256_set1_ps(job.x.factors[row + r]));
+      for (int l = 0; l < job.x.large[row + r].count; ++l) {
+        const Large& number = job.x.large[row + r].numbers[l];
+        const __m256 of_input = _mm256_loadu_ps(large + number.input * kBlock + i);
+        value = _mm256_add_ps(value, _mm256_mul_ps(_mm256_set1_ps(number.value), of_input));
       }
-      _mm256_storeu_ps(values + 8 * i, value);
+      _mm256_storeu_ps(values + i, value);
     }
-    finish(job, row + r, block, values);
+    finish(job, row + r, column, values);
   }
 }
 
-template <bool Signed>
-FENSTER_256 void blocks256(const Job& job, long first, long last) {
-  for (long block = first; block < last; ++block) {
-    const float* large = large256(job, block);
-    long row = 0;
-    for (; row + kRows <= job.rows; row += kRows) tile256<kRows, Signed>(job, row, block, large);
-    switch (job.rows - row) {
-      case 3: tile256<3, Signed>(job, row, block, large); break;
-      case 2: tile256<2, Signed>(job, row, block, large); break;
-      case 1: tile256<1, Signed>(job, row, block, large); break;
-      default: break;
+// `sums` [Most] for one row to `Most` rows at a time.
+template <int Most>
+FENSTER_AVX2 void panel_avx2(const Int8Job& job, long panel, const Sums (&sums)[Most], int32_t shift) {
+  const char* all = reinterpret_cast<const char*>(job.matrix.int8_panel(panel));  // blocks are read in strides
+  for (long at = 0; at < kWidth * job.x.depth; at += 64) _mm_prefetch(all + at, _MM_HINT_T0);
+  for (long block = 0; block < job.matrix.blocks(panel); ++block) {
+    const int8_t* weights = job.matrix.int8_panel(panel) + block * kBlock * 4;
+    const float* large = large_avx2(job, panel, block);
+    for (long row = 0; row < job.x.rows; row += Most) {
+      const long count = std::min<long>(Most, job.x.rows - row);
+      int32_t made[Most][kBlock];
+      sums[count - 1](job.x, row, weights, made);
+      write_avx2(job, row, count, panel * kWidth + block * kBlock, made, shift, large);
     }
   }
 }
 
-FENSTER_256 void avx2(const Job& job, long first, long last) {
-  job.zero ? blocks256<true>(job, first, last) : blocks256<false>(job, first, last);
+void int8_avx2(const Int8Job& job, long panel) {
+  static constexpr Sums plus[] = {sums_avx2<1, false>, sums_avx2<2, false>, sums_avx2<3, false>, sums_avx2<4, false>};
+  static constexpr Sums both[] = {sums_avx2<1, true>, sums_avx2<2, true>, sums_avx2<3, true>, sums_avx2<4, true>};
+  panel_avx2(job, panel, job.x.zero ? both : plus, 0);
+}
+
+#ifdef FENSTER_AVX_VNNI
+
+void int8_avx_vnni(const Int8Job& job, long panel) {
+  static constexpr Sums all[] = {sums_avx_vnni<1>, sums_avx_vnni<2>, sums_avx_vnni<3>,
+                                 sums_avx_vnni<4>, sums_avx_vnni<5>, sums_avx_vnni<6>};
+  panel_avx2(job, panel, all, job.x.zero);
 }
 
 #endif
 
-using Kernel = void (*)(const Job&, long, long);
+#endif
 
-// 0 chooses the fastest that this processor has; 1 to 3 are for tests. Null if it has none of that kind.
-Kernel kernel(int kind) {
+using Int8Kernel = void (*)(const Int8Job&, long);
+
+inline Int8Kernel int8_kernel() {
 #ifdef FENSTER_X86
-  const bool vnni = __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw") &&
-                    __builtin_cpu_supports("avx512vl");
-  if (vnni && (kind == 0 || kind == 3)) return vnni512;
-  if (__builtin_cpu_supports("avx2") && (kind == 0 || kind == 2)) return avx2;
+  if (instructions() == Instructions::avx512) return int8_avx512;
+#ifdef FENSTER_AVX_VNNI
+  if (instructions() == Instructions::avx_vnni) return int8_avx_vnni;
 #endif
-  return kind < 2 ? plain : nullptr;
-}
-
-// A linear layer, packed.
-struct Matrix {
-  const int8_t* packed;
-  const int32_t* sums;
-  const float* scale;
-  const float* bias;             // or null
-  int64_t columns, depth;
-  int64_t nonnegative;           // of its inputs, negative numbers count as zero
-};
-
-inline long blocks_of(const Matrix& matrix) { return up(matrix.columns, kBlock) / kBlock; }
-
-// y [rows, columns] = x [rows, depth] times the matrix, plus the bias: what is to be computed. The quantised rows last
-// until the thread's next product. False if x holds NaN or infinity.
-inline bool prepare(const float* x, long rows, const Matrix& matrix, bool vectors, float* y, Job& job) {
-  static thread_local QuantizedRows quantized;  // its memory is used again
-  const long deep = up(matrix.depth, 4);
-  if (!quantized.fill(x, rows, matrix.depth, deep, matrix.nonnegative != 0, vectors)) return false;
-  job = Job{quantized.bytes.data(), matrix.packed, matrix.sums, matrix.scale, matrix.bias, quantized.factors.data(),
-            quantized.large.data(), quantized.first.data(), quantized.inputs.data(), y, rows,
-            static_cast<long>(matrix.columns), deep, static_cast<long>(quantized.inputs.size()),
-            zero_of(matrix.nonnegative != 0)};
-  return true;
-}
-
-// Blocks [first, last) of columns, for all rows.
-inline void compute(Kernel run, const Job& job, long first, long last) {
-  for (long row = 0; row < job.rows; row += kChunk) {  // the rows of a chunk stay in the cache
-    Job chunk = job;
-    chunk.rows = std::min(kChunk, job.rows - row);
-    chunk.a += row * job.depth;
-    chunk.factor += row;
-    chunk.first += row;
-    chunk.y += row * job.columns;
-    run(chunk, first, last);
-  }
+  if (instructions() != Instructions::plain) return int8_avx2;
+#endif
+  return int8_plain;
 }
 
 }  // namespace

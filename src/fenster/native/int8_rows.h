@@ -8,9 +8,7 @@
 
 #pragma once
 
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <vector>
 
 #include "common.h"
@@ -23,27 +21,32 @@ constexpr float kSteps = 127.0f;
 constexpr float kSmallest = 1e-30f;    // rows with nothing larger are zero
 constexpr float kLargest = 3.4028235e38f;
 constexpr long kSpan = 64;             // numbers of a span
+constexpr double kQuantizeWork = 20000;  // numbers that are worth a thread of their own
 
 struct Large {
   float value;
-  int32_t slot;  // which of the inputs that are large in any row; until all rows are known, which input
+  int32_t input;  // until all rows are known; then which of the inputs that are large in any row
 };
 
-int32_t zero_of(bool nonnegative) { return nonnegative ? 0 : 128; }
+// The large numbers of one row.
+struct LargeOfRow {
+  Large numbers[kLarge];
+  int count = 0;
+
+  void add(float value, long input) { numbers[count++] = {value, static_cast<int32_t>(input)}; }
+};
 
 struct Steps {
   float rate, factor;
-  int32_t zero;
-  Steps(float largest, bool nonnegative)
-      : rate(largest > kSmallest ? kSteps / largest : 0.0f), factor(largest / kSteps), zero(zero_of(nonnegative)) {}
+  explicit Steps(float largest)
+      : rate(largest > kSmallest ? kSteps / largest : 0.0f), factor(largest / kSteps) {}
 };
 
-// One row as bytes, but for the `large` ones, at most kLarge, which are added (null for a row that is `nonnegative`:
-// there negative numbers count as zero, a ReLU for nothing). `sizes` [depth] is room for magnitudes. Returns what the
-// bytes are to be multiplied with, NaN if the row is not finite.
-using Quantize = float (*)(const float* x, long depth, std::vector<Large>* large, float* sizes, uint8_t* out);
+// One row as bytes, but for the `large` numbers (null for a row whose negative numbers count as zero, a ReLU for nothing).
+// `sizes` [depth] is room for magnitudes. Returns what the bytes are to be multiplied with, NaN if the row is not finite.
+using Quantize = float (*)(const float* x, long depth, LargeOfRow* large, float* sizes, uint8_t* out);
 
-float quantize_plain(const float* x, long depth, std::vector<Large>* large, float* sizes, uint8_t* out) {
+float quantize_plain(const float* x, long depth, LargeOfRow* large, float* sizes, uint8_t* out) {
   for (long k = 0; k < depth; ++k) {
     if (!(std::fabs(x[k]) <= kLargest)) return std::nanf("");
     sizes[k] = large ? std::fabs(x[k]) : std::max(x[k], 0.0f);
@@ -53,35 +56,33 @@ float quantize_plain(const float* x, long depth, std::vector<Large>* large, floa
     usual = std::min(usual, *std::max_element(sizes + k, sizes + std::min(depth, k + kSpan)));
   long at = std::max_element(sizes, sizes + depth) - sizes;
   for (int n = 0; large && n < kLarge && sizes[at] > kTimes * usual; ++n) {
-    large->push_back({x[at], static_cast<int32_t>(at)});
+    large->add(x[at], at);
     sizes[at] = 0;
     at = std::max_element(sizes, sizes + depth) - sizes;  // the first of equal ones
   }
-  const Steps steps(sizes[at], !large);
+  const Steps steps(sizes[at]);
   for (long k = 0; k < depth; ++k) {
     const float whole = std::nearbyint(std::min(std::max(x[k] * steps.rate, large ? -kSteps : 0.0f), kSteps));
-    out[k] = static_cast<uint8_t>(static_cast<int32_t>(whole) + steps.zero);
+    out[k] = static_cast<uint8_t>(static_cast<int32_t>(whole) + (large ? 128 : 0));
   }
   return steps.factor;
 }
 
 #ifdef FENSTER_X86
 
-#define FENSTER_256 __attribute__((target("avx2")))
-
-FENSTER_256 inline float most(__m256 x) {
+FENSTER_AVX2 inline float most(__m256 x) {
   const __m128 half = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
   const __m128 pair = _mm_max_ps(half, _mm_movehl_ps(half, half));
   return _mm_cvtss_f32(_mm_max_ss(pair, _mm_shuffle_ps(pair, pair, 1)));
 }
 
-FENSTER_256 inline float most_of_span(const float* sizes) {
-  __m256 found = _mm256_loadu_ps(sizes);
-  for (long k = 8; k < kSpan; k += 8) found = _mm256_max_ps(found, _mm256_loadu_ps(sizes + k));
-  return most(found);
+FENSTER_AVX2 inline float most_of_span(const float* sizes) {
+  __m256 top = _mm256_loadu_ps(sizes);
+  for (long k = 8; k < kSpan; k += 8) top = _mm256_max_ps(top, _mm256_loadu_ps(sizes + k));
+  return most(top);
 }
 
-FENSTER_256 inline long place_in_span(const float* sizes, float size) {
+FENSTER_AVX2 inline long input_in_span(const float* sizes, float size) {
   long at = 0;
   int equal = 0;
   for (; !equal; at += 8)
@@ -89,7 +90,7 @@ FENSTER_256 inline long place_in_span(const float* sizes, float size) {
   return at - 8 + __builtin_ctz(static_cast<unsigned>(equal));
 }
 
-FENSTER_256 float quantize_avx2(const float* x, long depth, std::vector<Large>* large, float* sizes, uint8_t* out) {
+FENSTER_AVX2 float quantize_avx2(const float* x, long depth, LargeOfRow* large, float* sizes, uint8_t* out) {
   constexpr long kMostSpans = 64;
   const long spans = depth / kSpan;
   if (depth % kSpan || spans > kMostSpans) return quantize_plain(x, depth, large, sizes, out);
@@ -97,32 +98,32 @@ FENSTER_256 float quantize_avx2(const float* x, long depth, std::vector<Large>* 
   __m256 finite = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
   float largest[kMostSpans];
   for (long span = 0; span < spans; ++span) {
-    __m256 found = _mm256_setzero_ps();
+    __m256 top = _mm256_setzero_ps();
     for (long k = span * kSpan; k < (span + 1) * kSpan; k += 8) {
       const __m256 value = _mm256_loadu_ps(x + k);
       const __m256 size = _mm256_andnot_ps(sign, value);
       finite = _mm256_and_ps(finite, _mm256_cmp_ps(size, top_size, _CMP_LE_OQ));
       if (large) _mm256_storeu_ps(sizes + k, size);
-      found = _mm256_max_ps(found, large ? size : value);
+      top = _mm256_max_ps(top, large ? size : value);
     }
-    largest[span] = most(found);
+    largest[span] = most(top);
   }
   if (_mm256_movemask_ps(finite) != 255) return std::nanf("");
   const float usual = *std::min_element(largest, largest + spans);
   long span = std::max_element(largest, largest + spans) - largest;
   for (int n = 0; large && n < kLarge && largest[span] > kTimes * usual; ++n) {
-    const long at = span * kSpan + place_in_span(sizes + span * kSpan, largest[span]);
-    large->push_back({x[at], static_cast<int32_t>(at)});
+    const long at = span * kSpan + input_in_span(sizes + span * kSpan, largest[span]);
+    large->add(x[at], at);
     sizes[at] = 0;
     largest[span] = most_of_span(sizes + span * kSpan);
     span = std::max_element(largest, largest + spans) - largest;
   }
-  const Steps steps(largest[span], !large);
+  const Steps steps(largest[span]);
   const __m256 rate = _mm256_set1_ps(steps.rate);
-  const __m256i zero = _mm256_set1_epi32(steps.zero);
+  const __m256i zero = _mm256_set1_epi32(large ? 128 : 0);
   const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
   const __m256i bottom = _mm256_set1_epi8(static_cast<char>(large ? 1 : 0));
-  const __m256i top = _mm256_set1_epi8(static_cast<char>(steps.zero + 127));
+  const __m256i top = _mm256_set1_epi8(static_cast<char>(large ? 255 : 127));
   for (long k = 0; k < depth; k += 32) {
     __m256i whole[4];
     for (int i = 0; i < 4; ++i)
@@ -137,51 +138,63 @@ FENSTER_256 float quantize_avx2(const float* x, long depth, std::vector<Large>* 
 
 #endif
 
-Quantize quantizer(bool vectors) {
+inline Quantize quantizer() {
 #ifdef FENSTER_X86
-  if (vectors && __builtin_cpu_supports("avx2")) return quantize_avx2;
+  if (instructions() != Instructions::plain) return quantize_avx2;
 #endif
   return quantize_plain;
 }
 
 struct QuantizedRows {
-  std::vector<uint8_t> bytes;   // [rows, deep]
-  std::vector<float> factors;   // [rows]
-  std::vector<Large> large;     // of all rows
-  std::vector<int32_t> first;   // [rows + 1] where each row's large numbers begin
-  std::vector<int32_t> inputs;  // that are large in any row
-  std::vector<int32_t> slots;   // [depth] which of those each input is, or -1
-  std::vector<float> sizes;     // [depth]
+  long rows = 0, depth = 0;        // depth a multiple of 4
+  int32_t zero = 0;                // what 0 is quantised to
+  std::vector<uint8_t> bytes;      // [rows, depth]
+  std::vector<float> factors;      // [rows]
+  std::vector<LargeOfRow> large;   // [rows]
+  std::vector<int32_t> inputs;     // that are large in any row
+  std::vector<int32_t> slots;      // [depth] which of those each input is, or -1
 
-  // `x` [rows, depth], with zeros up to a depth of `deep`; false if there are NaN or infinity.
-  bool fill(const float* x, long rows, long depth, long deep, bool nonnegative, bool vectors) {
-    const Quantize quantize = quantizer(vectors);
-    const uint8_t zero = static_cast<uint8_t>(zero_of(nonnegative));
-    bytes.resize(static_cast<size_t>(rows * deep));
-    if (deep != depth) std::fill(bytes.begin(), bytes.end(), zero);
+  // `x` [count, size], with zeros up to a depth that is a multiple of 4.
+  void fill(const float* x, long count, long size, bool nonnegative, int threads) {
+    const Quantize quantize = quantizer();
+    rows = count;
+    depth = up(size, 4);
+    zero = nonnegative ? 0 : 128;
+    bytes.resize(static_cast<size_t>(rows * depth));
     factors.resize(static_cast<size_t>(rows));
-    sizes.resize(static_cast<size_t>(depth));
-    large.clear();
-    first.assign(1, 0);
+    large.resize(static_cast<size_t>(rows));
+    if (depth != size) std::fill(bytes.begin(), bytes.end(), static_cast<uint8_t>(zero));
+    std::atomic<bool> finite{true};
+    in_parts(rows, threads, static_cast<double>(rows * size), kQuantizeWork, [&](long begin, long end) {
+      static thread_local std::vector<float> sizes;
+      sizes.resize(static_cast<size_t>(size));
+      for (long row = begin; row < end; ++row) {
+        large[row].count = 0;
+        LargeOfRow* apart = nonnegative ? nullptr : &large[row];
+        factors[row] = quantize(x + row * size, size, apart, sizes.data(), &bytes[row * depth]);
+        if (factors[row] != factors[row]) finite = false;
+      }
+    });
+    if (!finite) throw NotFinite();
+    number_large();
+  }
+
+ private:
+  // Large numbers are zero among the bytes, and their inputs become slots.
+  void number_large() {
     inputs.clear();
     slots.assign(static_cast<size_t>(depth), -1);
-    bool finite = true;
-    for (long row = 0; row < rows; ++row) {
-      uint8_t* out = &bytes[row * deep];
-      factors[row] = quantize(x + row * depth, depth, nonnegative ? nullptr : &large, sizes.data(), out);
-      finite &= factors[row] == factors[row];
-      for (size_t n = first.back(); n < large.size(); ++n) {
-        int32_t& slot = slots[large[n].slot];
-        out[large[n].slot] = zero;
+    for (long row = 0; row < rows; ++row)
+      for (int n = 0; n < large[row].count; ++n) {
+        int32_t& input = large[row].numbers[n].input;
+        int32_t& slot = slots[input];
+        bytes[row * depth + input] = static_cast<uint8_t>(zero);
         if (slot < 0) {
-          inputs.push_back(large[n].slot);
+          inputs.push_back(input);
           slot = static_cast<int32_t>(inputs.size()) - 1;
         }
-        large[n].slot = slot;
+        input = slot;
       }
-      first.push_back(static_cast<int32_t>(large.size()));
-    }
-    return finite;
   }
 };
 

@@ -1,13 +1,15 @@
-// Threads that wait for work asleep. Starting threads for every product costs as much as a small product.
+// Threads that wait for work: for a moment awake, since in a search one piece of work follows the other, then asleep.
 
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #if !defined(_WIN32)
@@ -30,7 +32,8 @@ class Pool {
     return *pool;
   }
 
-  // Call work(0) … work(parts - 1), one of them here. Where another thread of the program uses the pool all are called here.
+  // Call work(0) … work(parts - 1), one of them here. Where another thread of the program uses the pool, all are called
+  // here. What one of them throws is thrown here when all have ended.
   void run(long parts, const std::function<void(long)>& work) {
     const std::unique_lock<std::mutex> alone(turn_, std::try_to_lock);
     if (!alone.owns_lock()) {
@@ -48,14 +51,22 @@ class Pool {
       next_ = 0;
       ++job_;
     }
-    for (long n = 1; n < parts; ++n) wake_.notify_one();
+    if (asleep_.load() > 0)
+      for (long n = 1; n < parts; ++n) wake_.notify_one();
     take(work, parts);
+    {
+      const std::lock_guard<std::mutex> hold(state_);
+      work_ = nullptr;  // whoever wakes up now is too late
+    }
+    const bool done = awake_until([&] { return busy_.load() == 0; });
     std::unique_lock<std::mutex> hold(state_);
-    work_ = nullptr;  // whoever wakes up now is too late
-    finished_.wait(hold, [&] { return busy_ == 0; });
+    if (!done) finished_.wait(hold, [&] { return busy_.load() == 0; });
+    if (const std::exception_ptr thrown = std::exchange(thrown_, nullptr)) std::rethrow_exception(thrown);
   }
 
  private:
+  static constexpr int kLooks = 400;  // at a word that another thread will change: some 20 microseconds
+
   static long process() {
 #if defined(_WIN32)
     return 1;
@@ -64,16 +75,42 @@ class Pool {
 #endif
   }
 
+  static void pause() {
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+    __builtin_ia32_pause();
+#endif
+  }
+
+  template <typename Condition>
+  static bool awake_until(const Condition& condition) {
+    for (int look = 0; look < kLooks; ++look) {
+      if (condition()) return true;
+      pause();
+    }
+    return false;
+  }
+
   void take(const std::function<void(long)>& work, long parts) {
-    for (long number = next_++; number < parts; number = next_++) work(number);
+    for (long number = next_++; number < parts; number = next_++) {
+      try {
+        work(number);
+      } catch (...) {
+        const std::lock_guard<std::mutex> hold(state_);
+        thrown_ = std::current_exception();
+      }
+    }
   }
 
   void serve() {
     unsigned long seen = 0;
-    std::unique_lock<std::mutex> hold(state_);
     for (;;) {
-      wake_.wait(hold, [&] { return work_ && job_ != seen; });
-      seen = job_;
+      awake_until([&] { return job_.load() != seen; });
+      std::unique_lock<std::mutex> hold(state_);
+      ++asleep_;
+      wake_.wait(hold, [&] { return job_.load() != seen; });
+      --asleep_;
+      seen = job_.load();
+      if (!work_) continue;
       const std::function<void(long)>& work = *work_;
       const long parts = parts_;
       ++busy_;
@@ -87,9 +124,11 @@ class Pool {
   std::mutex turn_, state_;
   std::condition_variable wake_, finished_;
   const std::function<void(long)>* work_ = nullptr;  // while a job is not done
+  std::exception_ptr thrown_;
   long parts_ = 0;
   std::atomic<long> next_{0};
-  unsigned long job_ = 0;
-  long busy_ = 0;  // threads that are at it
+  std::atomic<unsigned long> job_{0};
+  std::atomic<long> busy_{0};    // threads that are at it
+  std::atomic<long> asleep_{0};  // threads that must be woken
   long size_ = 0;
 };

@@ -9,11 +9,11 @@ from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from fenster.config import Config
-from fenster.decode.attention_maps import heat
+from fenster.decode.cross_attention import heat
 from fenster.decode.problems import PROBLEMS
 from fenster.document import Document, ParallelDocument
 from fenster.language import load_language
-from fenster.model.model_folder import LoadedModel
+from fenster.model.description import AnyModel
 from fenster.serve.access import RefusedError
 from fenster.serve.files import suffixes
 from fenster.serve.requests import check_access, service_of
@@ -82,7 +82,7 @@ async def attention(request: Request, body: AttentionRequest) -> dict[str, Any]:
     return {"words": await service.engine.call(lambda: looked_at(loaded, pair, body.word))}
 
 
-def looked_at(loaded: LoadedModel, pair: ParallelDocument, word: int) -> list[dict[str, Any]]:
+def looked_at(loaded: AnyModel, pair: ParallelDocument, word: int) -> list[dict[str, Any]]:
     """Of each source word that the sentence can see: its text, the share of attention, and if it is of the
     sentence."""
     seen = heat(loaded, pair, len(pair) - 1)

@@ -13,8 +13,8 @@ import torch
 import torch.distributed as dist
 
 from fenster.errors import FensterError
+from fenster.io.machine import find_device
 from fenster.io.progress import report
-from fenster.model.ops.device import find_device
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fenster.model.model_folder import Description
+from fenster.model.description import Description
 
 
 def card(description: Description, note: str | None) -> str:

@@ -17,7 +17,8 @@ from fenster.errors import counted
 from fenster.io.files import atomic_path
 from fenster.io.model_json import MODEL_JSON
 from fenster.language.lexicon import Lexicon
-from fenster.model.model_folder import Description, read_description, read_lexicon, save_model, write_tensors
+from fenster.model.description import Description, read_description, read_lexicon
+from fenster.model.model_folder import save_model, write_tensors
 from fenster.train.checkpoint import Progress
 from fenster.train.config import TrainConfig
 from fenster.train.logger import RunLogger

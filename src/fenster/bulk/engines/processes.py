@@ -24,8 +24,8 @@ from fenster.decode.config import DecodeConfig
 from fenster.decode.translator import Translator
 from fenster.errors import FensterError
 from fenster.io import progress
+from fenster.io.machine import usual_threads
 from fenster.io.progress import report
-from fenster.model.ops.threads import usual_threads
 
 _translator: Translator | FensterError | None = None  # of a worker; or why it has none
 

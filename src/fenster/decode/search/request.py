@@ -1,4 +1,4 @@
-"""A search to be made, and the tensors of several at once."""
+"""A search to be made."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-from torch import Tensor
+import numpy.typing as npt
 
-from fenster.data.examples import concatenate
 from fenster.data.tokenizer import BOD_ID, BOS_ID, SEP_ID, Ids
 from fenster.decode.search.constraints import LengthConstraints
-from fenster.model.layout import Layout
+
+
+@dataclass(frozen=True, eq=False)
+class SharedContext:
+    """What requests of one document have in common that have context from the same sentence on. While it exists,
+    searchers may keep encoder states for the next of them."""
+
+    first: int
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,8 @@ class SearchRequest:
     source_offset: int = 0
     """Tokens of the document that were left out before `source`, and before `given`."""
     target_offset: int = 0
+    shared: SharedContext | None = None
+    """None: nothing is shared."""
 
     @property
     def to_come(self) -> Sequence[Ids]:
@@ -49,39 +56,11 @@ class SearchRequest:
         bod: Ids = np.array([BOD_ID], dtype=np.uint16)
         return [bod, *self.given] if self.bod else list(self.given)
 
-
-@dataclass(frozen=True)
-class SearchInputs:
-    """What several requests are to a model."""
-
-    source_ids: Tensor  # [S]
-    source: Layout
-    prefix_ids: Tensor  # [T] decoder inputs
-    target: Layout  # the last position of each sequence is that of the token to come
-
-    @classmethod
-    def of(cls, requests: Sequence[SearchRequest], device: torch.device) -> SearchInputs:
-        sides = [concatenate(request.source, bod=request.bod) for request in requests]
-        source = Layout.from_sentence_lengths(
-            [np.diff(side.starts).tolist() for side in sides], device, [request.source_offset for request in requests]
-        )
-        target = Layout.from_sentence_lengths(
-            [[*(len(sentence) + 1 for sentence in request.prefix), 1] for request in requests],
-            device,
-            [request.target_offset for request in requests],
-        )
-        inputs = np.concatenate([part for request in requests for part in _decoder_inputs(request)])
-        ids = np.concatenate([side.ids for side in sides])
-        return cls(_tensor(ids, device), source, _tensor(inputs, device), target)
-
-
-def _decoder_inputs(request: SearchRequest) -> list[Ids]:
-    separator = np.array([SEP_ID])
-    parts = [separator if request.target_offset else np.array([BOS_ID])]
-    for sentence in request.prefix:
-        parts += [sentence, separator]
-    return parts
-
-
-def _tensor(ids: Ids, device: torch.device) -> Tensor:
-    return torch.from_numpy(ids.astype(np.int64)).to(device)
+    @property
+    def decoder_inputs(self) -> npt.NDArray[np.int64]:
+        """`<bos>`, or the end of what was left out, then the given sentences with their end symbols."""
+        separator = np.array([SEP_ID])
+        parts = [separator if self.target_offset else np.array([BOS_ID])]
+        for sentence in self.prefix:
+            parts += [sentence.astype(np.int64), separator]
+        return np.concatenate(parts).astype(np.int64)

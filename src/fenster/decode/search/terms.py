@@ -11,22 +11,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from fenster.data.tokenizer import EOS_ID, SEP_ID
+from fenster.decode.search.base import Hypothesis
 from fenster.decode.search.constraints import ControlSymbols
-from fenster.decode.search.hypotheses import Hypothesis
 from fenster.decode.search.request import SearchRequest
-from fenster.model.decoder_state import DecoderState
-from fenster.model.ops.precision import at_least_float32
-from fenster.model.transformer import Transformer
 
 Form = tuple[int, ...]
 Logs = NDArray[np.floating[Any]]
+
+
+class Steps(Protocol):
+    """A model that takes one step after the other; each of its readings of the source has the same hypotheses."""
+
+    def logs(self) -> Logs:
+        """[readings, K, V] log-probabilities of what may come next."""
+
+    def step(self, parents: Sequence[int], tokens: Sequence[int]) -> None:
+        """The hypotheses are now those that continue hypotheses `parents` with `tokens`."""
 
 
 @dataclass(frozen=True)
@@ -59,25 +65,24 @@ class _Partial:
 class TermSearch:
     """The search for one request; `joins_word` [V] is True for pieces that continue the word before them."""
 
-    def __init__(
-        self, model: Transformer, request: SearchRequest, symbols: ControlSymbols, joins_word: NDArray[np.bool_]
-    ) -> None:
-        self._model, self._terms, self._joins_word = model, request.terms, joins_word
+    def __init__(self, request: SearchRequest, symbols: ControlSymbols, joins_word: NDArray[np.bool_]) -> None:
+        self._terms, self._joins_word = request.terms, joins_word
         self._max_tokens = request.constraints.max_tokens[0]
         wanted = np.flatnonzero(symbols.required(request.to_come[0])) + symbols.placeholders.start
         self._first = _Partial(0, missing=frozenset(range(len(self._terms))), placeholders=frozenset(wanted.tolist()))
         self._no_word = np.arange(len(joins_word)) < symbols.end
         self._no_word[list(request.banned)] = True
 
-    def run(self, hidden: torch.Tensor, decoder: DecoderState, beam: int, normalisation: float) -> list[Hypothesis]:
-        """From what `Transformer.prefill` returned, hidden [readings, d_model]: hypotheses with all terms, best
-        first, as far as there are any."""
-        width = max(beam, 2 * (2 * len(self._terms) + 1))
+    def width(self, beam: int) -> int:
+        """Hypotheses in each step."""
+        return max(beam, 2 * (2 * len(self._terms) + 1))
+
+    def run(self, steps: Steps, beam: int, normalisation: float) -> list[Hypothesis]:
+        """Hypotheses with all terms, best first, as far as there are any."""
+        width = self.width(beam)
         active, finished = [self._first], list[Hypothesis]()
-        readings = len(hidden)
         while active and len(finished) < beam:
-            by_reading = at_least_float32(self._model.logits(hidden)).log_softmax(-1)
-            logs = by_reading.view(readings, -1, by_reading.shape[-1]).mean(0).cpu().numpy()  # [K, V]
+            logs = steps.logs().mean(0)  # [K, V]
             candidates = [one for partial in active for one in self._continued(partial, logs[partial.row], width)]
             chosen = _shared_out(candidates, width)
             active = [one for one in chosen if one.ids[-1] not in (SEP_ID, EOS_ID)]
@@ -87,20 +92,10 @@ class TermSearch:
                     capped = (0,) if len(one.ids) > self._max_tokens else ()
                     finished.append(Hypothesis(one.ids, score, one.logprob, capped))
             if active:
-                hidden, decoder = self._stepped(active, decoder, len(logs), readings, width)
+                padded = [*active, *[active[0]] * (width - len(active))]  # so that shapes stay
+                steps.step([one.row for one in padded], [one.ids[-1] for one in padded])
                 active = [replace(one, row=row) for row, one in enumerate(active)]
         return sorted(finished, key=lambda one: -one.score)[:beam]
-
-    def _stepped(
-        self, active: Sequence[_Partial], decoder: DecoderState, before: int, readings: int, width: int
-    ) -> tuple[torch.Tensor, DecoderState]:
-        """The state has `before` rows for each reading. Rows beyond the active hypotheses repeat the first, so that
-        shapes stay."""
-        padded = [*active, *[active[0]] * (width - len(active))]
-        rows = [one.row + before * reading for reading in range(readings) for one in padded]
-        tokens = [one.ids[-1] for one in padded] * readings
-        chosen, previous = (torch.tensor(numbers, device=self._model.device) for numbers in (rows, tokens))
-        return self._model.step(previous, decoder.reorder(chosen, width))
 
     def _continued(self, partial: _Partial, logs: Logs, width: int) -> Iterator[_Partial]:
         """Candidates for the next token of a hypothesis."""

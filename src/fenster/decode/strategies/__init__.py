@@ -8,7 +8,7 @@ from fenster.decode.strategies.full_segment import FullSegmentStrategy
 from fenster.decode.strategies.sentence import SentenceStrategy
 from fenster.decode.strategies.sequential import SequentialStrategy
 from fenster.errors import ConfigError
-from fenster.model.model_folder import LoadedModel
+from fenster.model.description import AnyModel
 from fenster.registry import Registry
 
 AUTO = "auto"
@@ -22,12 +22,12 @@ STRATEGIES: Registry[type[Strategy]] = Registry(
 )
 
 
-def make_strategy(loaded: LoadedModel, config: DecodeConfig) -> Strategy:
+def make_strategy(loaded: AnyModel, config: DecodeConfig) -> Strategy:
     """The strategy that the settings name, or the one that fits the model; settings without effect are refused."""
     name = config.strategy
     if name == AUTO:
         alone = loaded.description.context.preceding == 0
-        name = "sentence" if alone else loaded.model.variant.default_strategy
+        name = "sentence" if alone else loaded.description.model.variant.default_strategy
     strategy = STRATEGIES[name](loaded, config)
     for other in STRATEGIES.values():
         for setting in other.settings:

@@ -18,7 +18,7 @@ from fenster.data.tokenizer import EOS_ID, SEP_ID, Ids
 from fenster.decode.config import DecodeConfig
 from fenster.decode.search import Hypothesis, SearchRequest
 from fenster.errors import ConfigError
-from fenster.model.model_folder import LoadedModel
+from fenster.model.description import AnyModel
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,10 @@ class Strategy(ABC):
     settings: ClassVar[tuple[str, ...]] = ()
     """Of DecodeConfig, those that only this strategy uses."""
 
-    def __init__(self, loaded: LoadedModel, config: DecodeConfig) -> None:
+    def __init__(self, loaded: AnyModel, config: DecodeConfig) -> None:
         self.loaded, self.config = loaded, config
-        self.model, self.context = loaded.model, loaded.description.context
+        self.model, self.context = loaded.description.model, loaded.description.context
+        self.ratio = loaded.description.ratio
 
     @abstractmethod
     def begin(self, document: SourceDocument) -> Session: ...

@@ -14,8 +14,9 @@ from typing import Literal
 
 from fenster.data.context import estimated_lengths
 from fenster.data.tokenizer import Ids
-from fenster.decode.search import Hypothesis, LengthConstraints, SearchRequest
+from fenster.decode.search import Hypothesis, LengthConstraints, SearchRequest, SharedContext
 from fenster.decode.strategies.base import SentenceResult, Session, SourceDocument, Strategy, without_symbols
+from fenster.model.attention.alignment import ALIGNMENTS
 
 
 @dataclass
@@ -54,7 +55,7 @@ class SequentialStrategy(Strategy):
             return self.config.context
         if self.context.preceding is not None and self.context.overlapping:
             return self.context.preceding
-        return "document" if self.model.config.positions == "relative" else "part"
+        return "document" if self.model.positions == "relative" else "part"
 
     def request(
         self, prefix: Prefix, *, first: int, bod: bool, lookahead: int = 0, whole: bool = False
@@ -78,12 +79,11 @@ class SequentialStrategy(Strategy):
     def _oldest_needed(self, prefix: Prefix, first: int, shift: int) -> int:
         """The first sentence that the next one can depend on, if the context begins with sentence `first`, `shift`
         tokens after the position that alignments count from."""
-        config = self.model.config
-        field = self.model.variant.receptive_field(config.encoder_layers, config.decoder_layers)
+        variant = self.model.variant
+        field = variant.receptive_field(self.model.encoder_layers, self.model.decoder_layers)
         if field is None:
             return 0
-        name = self.config.alignment
-        alignment = self.model.decoding_alignment() if name is None else self.model.alignment(name)
+        alignment = ALIGNMENTS[self.config.alignment or variant.decoding_alignment or "one-to-one"](self.ratio)
         sources, targets = prefix.source_starts, prefix.target_starts
         source_origin, target_origin = sources[first] - shift, targets[first] - shift
         here = targets[-1]
@@ -119,6 +119,7 @@ class SequentialSession(Session):
             self._skip_known()
         self._parts: list[int] | None = None
         self._busy = False
+        self._shared = SharedContext(0)
 
     def _skip_known(self) -> None:
         while self._prefix.next in self._known:
@@ -132,7 +133,9 @@ class SequentialSession(Session):
         first = self._first(number)
         bod = strategy.context.starts_with_bod(first, number - first)
         request = strategy.request(self._prefix, first=first, bod=bod, lookahead=strategy.config.lookahead)
-        return [replace(request, number=self._numbers[number])]
+        if self._shared.first != first:
+            self._shared = SharedContext(first)
+        return [replace(request, number=self._numbers[number], shared=self._shared)]
 
     def _first(self, number: int) -> int:
         """The first sentence of the context of sentence `number`."""
@@ -142,7 +145,7 @@ class SequentialSession(Session):
         if preceding == "document":
             return 0
         if self._parts is None:
-            lengths = estimated_lengths(self._prefix.source, self._strategy.model.ratio)
+            lengths = estimated_lengths(self._prefix.source, self._strategy.ratio)
             self._parts = [span.begin for span in self._strategy.context.blocks(lengths)]
         return self._parts[bisect_right(self._parts, number) - 1]
 

@@ -6,20 +6,6 @@ import os
 
 import torch
 
-from fenster.errors import FensterError
-
-
-def find_device(name: str) -> str:
-    """cpu or cuda for auto, cpu or cuda; an error if a GPU is asked for and there is none."""
-    if name not in ("auto", "cpu", "cuda"):
-        raise FensterError(f"unknown device {name!r}", expected="auto, cpu or cuda")
-    there = torch.cuda.is_available()
-    if name == "auto":
-        return "cuda" if there else "cpu"
-    if name == "cuda" and not there:
-        raise FensterError("device: cuda, but there is no GPU here", fix="set device: auto or cpu")
-    return name
-
 
 def require_triton() -> None:
     """ImportError unless Triton's kernels can run, on a GPU or in its interpreter: importing Triton takes a while."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fenster.model.attention.alignment.base import Alignment, AlignmentState, TargetTokens, round_ratio
+from fenster.model.attention.alignment.base import Alignment, OneSequence, TargetTokens, round_ratio
 from fenster.model.attention.alignment.linear import Linear
 from fenster.model.attention.alignment.one_to_one import OneToOne
 from fenster.model.attention.alignment.sent_align import SentAlign
@@ -27,4 +27,4 @@ def decoding_alignments() -> list[str]:
     return [name for name, alignment in ALIGNMENTS.items() if not alignment.needs_length]
 
 
-__all__ = ["ALIGNMENTS", "Alignment", "AlignmentState", "TargetTokens", "decoding_alignments", "round_ratio"]
+__all__ = ["ALIGNMENTS", "Alignment", "OneSequence", "TargetTokens", "decoding_alignments", "round_ratio"]

@@ -1,34 +1,90 @@
 """The contract of an alignment: the source token that the window of each target token is centered on.
 
 Positions count from 0 here; the paper's b_i is ours + 1, and i is the position of the token being *predicted*. Every
-alignment is clamped to the source sequence. There are two forms, which must agree:
+alignment is clamped to the source sequence. There are several forms, which must agree:
 - `whole`: all target tokens of packed sequences at once (training, scoring);
-- `begin` and `AlignmentState.advance`: one token after the other, with a state for each hypothesis (decoding).
-The same function `center` gives both their values, so they cannot drift apart.
+- `prefix`: given target tokens while more will follow;
+- `AlignmentState.advance`: one token after the other, with a state for each hypothesis (decoding in PyTorch);
+- `ahead`: the tokens that a search may still produce (decoding with the compiled library).
+The same formula `center` gives the values of all, so they cannot drift apart. It is written for tensors and for numpy
+arrays alike: indexing, arithmetic, `clip` with keywords, and the rounding functions of this module.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
 
-import torch
-from torch import Tensor
+import numpy as np
+import numpy.typing as npt
 
-from fenster.data.tokenizer import SEP_ID
-from fenster.model.layout import Layout
+Integers: TypeAlias = Any
+"""A tensor, or a numpy array, of 64-bit integers."""
+
+
+class Sequences(Protocol):
+    """What a formula may know of source sequences; `Layout` knows it."""
+
+    @property
+    def starts(self) -> Integers:
+        """[B, N + 1] start of each sentence; beyond a sequence's last: its length."""
+
+    @property
+    def lengths(self) -> Integers:
+        """[B]"""
+
+    @property
+    def document_offset(self) -> Integers | None:
+        """[B] tokens of its document before a sequence; None: none."""
+
+
+@dataclass(frozen=True)
+class OneSequence:
+    """A single sequence in numpy; its sentences start at `begins`, and the last of these is its length."""
+
+    begins: npt.NDArray[np.integer[Any]]  # [N + 1]
+    offset: int = 0
+
+    @property
+    def starts(self) -> npt.NDArray[np.int64]:
+        return self.begins.astype(np.int64)[None]
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        return self.begins[-1:].astype(np.int64)
+
+    @property
+    def document_offset(self) -> npt.NDArray[np.int64]:
+        return np.array([self.offset], dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class TargetTokens:
-    """Where target tokens are. Every tensor has one entry per token (or hypothesis), counted from 0."""
+    """Where target tokens are. Each member has one entry per token (or hypothesis), counted from 0."""
 
-    sequence: Tensor  # which source sequence
-    position: Tensor  # within the whole target document (the sequence, unless that is only its end)
-    sentence: Tensor  # N', separators before this token
-    inner: Tensor  # within its sentence
-    length: Tensor | None  # I, tokens of the whole target sequence; None if it is not known yet
-    sentence_length: Tensor | None  # I_n, tokens of this token's sentence; None if it is not known yet
+    sequence: Integers  # which source sequence
+    position: Integers  # within the whole target document (the sequence, unless that is only its end)
+    sentence: Integers  # N', separators before this token
+    inner: Integers  # within its sentence
+    length: Integers | None  # I, tokens of the whole target sequence; None if it is not known yet
+    sentence_length: Integers | None  # I_n, tokens of this token's sentence; None if it is not known yet
+
+
+class TargetLayout(Sequences, Protocol):
+    """What `whole` and `prefix` need of target sequences; `Layout` has it."""
+
+    @property
+    def sequence_id(self) -> Integers: ...
+
+    @property
+    def position(self) -> Integers: ...
+
+    @property
+    def sentence(self) -> Integers: ...
+
+    @property
+    def document_position(self) -> Integers: ...
 
 
 class Alignment(ABC):
@@ -36,15 +92,18 @@ class Alignment(ABC):
 
     needs_length = False
     """True if the whole target length must be known, so that it cannot be used in decoding."""
+    by_sentence = True
+    """True if a token's center depends on its sentence and its position there, False if only on its position in the
+    document."""
 
     def __init__(self, ratio: float = 1.0) -> None:
         self.ratio = ratio
 
     @abstractmethod
-    def center(self, tokens: TargetTokens, source: Layout) -> Tensor:
+    def center(self, tokens: TargetTokens, source: Sequences) -> Integers:
         """[N] b - 1 for each token, before clamping."""
 
-    def whole(self, source: Layout, target: Layout) -> Tensor:
+    def whole(self, source: Sequences, target: TargetLayout) -> Integers:
         """[T] centers of all target tokens, lengths known."""
         starts = target.starts[target.sequence_id, target.sentence]
         tokens = TargetTokens(
@@ -57,12 +116,20 @@ class Alignment(ABC):
         )
         return self.clamped(tokens, source)
 
-    def prefix(self, source: Layout, target: Layout) -> Tensor:
+    def prefix(self, source: Sequences, target: TargetLayout) -> Integers:
         """[T] centers of given target tokens while more will follow: lengths are unknown, as in decoding."""
         inner = target.position - target.starts[target.sequence_id, target.sentence]
         return self.clamped(
             TargetTokens(target.sequence_id, target.document_position, target.sentence, inner, None, None), source
         )
+
+    def ahead(self, source: Sequences, first: int, position: int, sentences: int, tokens: int) -> Integers:
+        """Centers of tokens that a search may produce, of which the first is at `position` of the document and begins
+        sentence `first`: by sentence [sentences, tokens], otherwise [1, tokens]."""
+        rows = sentences if self.by_sentence else 1
+        sentence, inner = np.divmod(np.arange(rows * tokens), tokens)
+        here = TargetTokens(np.zeros_like(inner), position + inner, first + sentence, inner, None, None)
+        return self.clamped(here, source).reshape(rows, tokens)
 
     @abstractmethod
     def lowest(self, position: int, start: int) -> int:
@@ -70,67 +137,19 @@ class Alignment(ABC):
         source token of the sentence that the first of them translates. Decoding drops what lies further back, so a
         bound that is too high gives wrong translations; 0 is always safe."""
 
-    def clamped(self, tokens: TargetTokens, source: Layout) -> Tensor:
-        center = self.center(tokens, source)
-        return torch.minimum(center.clamp(min=0), source.lengths[tokens.sequence] - 1)
-
-    def begin(
-        self, source: Layout, sequence: Tensor, target: Layout | None = None, follows: Tensor | None = None
-    ) -> AlignmentState:
-        """The state before the first token of hypotheses that translate `source` sequences `sequence` [N].
-
-        `target` gives the lengths if they are known (forced decoding): hypothesis n follows its sequence
-        `follows[n]`, by default `sequence[n]`, one target per source.
-        """
-        if self.needs_length and target is None:
-            raise ValueError(f"{type(self).__name__} needs the target length, so it cannot be used in decoding")
-        zero = torch.zeros_like(sequence)
-        return AlignmentState(
-            self, source, target, sequence, sequence if follows is None else follows, zero - 1, zero, zero - 1
-        )
+    def clamped(self, tokens: TargetTokens, source: Sequences) -> Integers:
+        return self.center(tokens, source).clip(min=0).clip(max=source.lengths[tokens.sequence] - 1)
 
 
-@dataclass(frozen=True)
-class AlignmentState:
-    """Alignment state of N hypotheses; immutable, `advance` and `reorder` give new ones."""
-
-    alignment: Alignment
-    source: Layout
-    target: Layout | None
-    sequence: Tensor  # [N] of the source
-    follows: Tensor  # [N] sequence of the target, where one is given
-    position: Tensor  # [N] of the token predicted last
-    sentence: Tensor  # [N]
-    inner: Tensor  # [N]
-
-    def advance(self, previous: Tensor) -> tuple[AlignmentState, Tensor]:
-        """(state, centers [N]) for the token after `previous` [N]; BOS before the first."""
-        after = previous == SEP_ID
-        position = self.position + 1
-        sentence = self.sentence + after
-        inner = torch.where(after, 0, self.inner + 1)
-        length = sentence_length = None
-        if self.target is not None:
-            length = self.target.lengths[self.follows]
-            starts = self.target.starts
-            last = starts.shape[1] - 2
-            here = sentence.clamp(max=last)
-            sentence_length = starts[self.follows, here + 1] - starts[self.follows, here]
-        tokens = TargetTokens(self.sequence, position, sentence, inner, length, sentence_length)
-        state = replace(self, position=position, sentence=sentence, inner=inner)
-        return state, self.alignment.clamped(tokens, self.source)
-
-    def reorder(self, index: Tensor) -> AlignmentState:
-        """Hypothesis n becomes what hypothesis index[n] was."""
-        moved = (x[index] for x in (self.sequence, self.follows, self.position, self.sentence, self.inner))
-        return AlignmentState(self.alignment, self.source, self.target, *moved)
-
-
-def round_ratio(numerator: Tensor, denominator: Tensor | int) -> Tensor:
+def round_ratio(numerator: Integers, denominator: Integers) -> Integers:
     """numerator / denominator rounded half up, in integers, so exactly."""
     return (2 * numerator + denominator) // (2 * denominator)
 
 
-def round_half_up(x: Tensor) -> Tensor:
+def as_float64(x: Integers) -> Any:
+    return x.astype(np.float64) if isinstance(x, np.ndarray) else x.double()
+
+
+def round_half_up(x: Any) -> Integers:
     """The same rounding of float64 numbers, where a ratio is not a fraction of token counts."""
-    return torch.floor(x + 0.5).long()
+    return np.floor(x + 0.5).astype(np.int64) if isinstance(x, np.ndarray) else (x + 0.5).floor().long()

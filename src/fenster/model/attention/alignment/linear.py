@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from torch import Tensor
-
-from fenster.model.attention.alignment.base import Alignment, TargetTokens, round_ratio
-from fenster.model.layout import Layout
+from fenster.model.attention.alignment.base import Alignment, Integers, Sequences, TargetTokens, round_ratio
 
 
 class Linear(Alignment):
     needs_length = True
 
-    def center(self, tokens: TargetTokens, source: Layout) -> Tensor:
+    def center(self, tokens: TargetTokens, source: Sequences) -> Integers:
         assert tokens.length is not None
         return round_ratio(source.lengths[tokens.sequence] * (tokens.position + 1), tokens.length) - 1
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from torch import Tensor
-
-from fenster.model.attention.alignment.base import Alignment, TargetTokens
-from fenster.model.layout import Layout
+from fenster.model.attention.alignment.base import Alignment, Integers, Sequences, TargetTokens
 
 
 class OneToOne(Alignment):
-    def center(self, tokens: TargetTokens, source: Layout) -> Tensor:
-        return (
-            tokens.position
-            if source.document_offset is None
-            else tokens.position - source.document_offset[tokens.sequence]
-        )
+    by_sentence = False
+
+    def center(self, tokens: TargetTokens, source: Sequences) -> Integers:
+        offset = source.document_offset
+        return tokens.position if offset is None else tokens.position - offset[tokens.sequence]
 
     def lowest(self, position: int, start: int) -> int:
         return position

@@ -6,16 +6,13 @@ too. Surplus target sentences look at the end of the source.
 
 from __future__ import annotations
 
-from torch import Tensor
-
-from fenster.model.attention.alignment.base import Alignment, TargetTokens
-from fenster.model.layout import Layout
+from fenster.model.attention.alignment.base import Alignment, Integers, Sequences, TargetTokens
 
 
 class SentAlign(Alignment):
-    def center(self, tokens: TargetTokens, source: Layout) -> Tensor:
+    def center(self, tokens: TargetTokens, source: Sequences) -> Integers:
         last = source.starts.shape[1] - 1
-        return source.starts[tokens.sequence, tokens.sentence.clamp(max=last)] + tokens.inner
+        return source.starts[tokens.sequence, tokens.sentence.clip(max=last)] + tokens.inner
 
     def lowest(self, position: int, start: int) -> int:
         return start

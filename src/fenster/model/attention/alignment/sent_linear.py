@@ -7,24 +7,28 @@ end. So training and decoding meet at every separator, which linear and sent-ali
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
-
-from fenster.model.attention.alignment.base import Alignment, TargetTokens, round_half_up, round_ratio
-from fenster.model.layout import Layout
+from fenster.model.attention.alignment.base import (
+    Alignment,
+    Integers,
+    Sequences,
+    TargetTokens,
+    as_float64,
+    round_half_up,
+    round_ratio,
+)
 
 
 class SentLinear(Alignment):
-    def center(self, tokens: TargetTokens, source: Layout) -> Tensor:
+    def center(self, tokens: TargetTokens, source: Sequences) -> Integers:
         last = source.starts.shape[1] - 1
-        start = source.starts[tokens.sequence, tokens.sentence.clamp(max=last)]
-        end = source.starts[tokens.sequence, (tokens.sentence + 1).clamp(max=last)]
-        source_length = (end - start).clamp(min=1)  # 1 only beyond the last source sentence
+        start = source.starts[tokens.sequence, tokens.sentence.clip(max=last)]
+        end = source.starts[tokens.sequence, (tokens.sentence + 1).clip(max=last)]
+        source_length = (end - start).clip(min=1)  # 1 only beyond the last source sentence
         length = tokens.sentence_length
         if length is None:
-            length = round_half_up(source_length.double() / self.ratio).clamp(min=1)
-        inner = round_ratio(source_length * (tokens.inner + 1), length.clamp(min=1)) - 1
-        return start + torch.minimum(inner.clamp(min=0), source_length - 1)
+            length = round_half_up(as_float64(source_length) / self.ratio).clip(min=1)
+        inner = round_ratio(source_length * (tokens.inner + 1), length.clip(min=1)) - 1
+        return start + inner.clip(min=0).clip(max=source_length - 1)
 
     def lowest(self, position: int, start: int) -> int:
         return start

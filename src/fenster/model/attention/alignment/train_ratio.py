@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from torch import Tensor
-
-from fenster.model.attention.alignment.base import Alignment, TargetTokens, round_half_up
-from fenster.model.layout import Layout
+from fenster.model.attention.alignment.base import (
+    Alignment,
+    Integers,
+    Sequences,
+    TargetTokens,
+    as_float64,
+    round_half_up,
+)
 
 
 class TrainRatio(Alignment):
-    def center(self, tokens: TargetTokens, source: Layout) -> Tensor:
-        center = round_half_up(self.ratio * (tokens.position + 1).double()) - 1
-        return center if source.document_offset is None else center - source.document_offset[tokens.sequence]
+    by_sentence = False
+
+    def center(self, tokens: TargetTokens, source: Sequences) -> Integers:
+        center = round_half_up(self.ratio * as_float64(tokens.position + 1)) - 1
+        offset = source.document_offset
+        return center if offset is None else center - offset[tokens.sequence]
 
     def lowest(self, position: int, start: int) -> int:
         return int(self.ratio * position) - 1

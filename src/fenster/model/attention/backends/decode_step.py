@@ -5,8 +5,6 @@ On a GPU one kernel (`kernels.decode_step`) that reads slots in place; elsewhere
 
 from __future__ import annotations
 
-import ctypes
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -15,7 +13,6 @@ from fenster.model.attention.backends.window_gpu import SIZES
 from fenster.model.attention.cache import CacheView, hyps_per_group
 from fenster.model.layout import power_of_two
 from fenster.model.ops.device import require_triton
-from fenster.model.ops.native import call, runs, thread_count
 
 try:
     require_triton()
@@ -51,8 +48,6 @@ def decode_attention(q: Tensor, kv: Tensor, view: CacheView, table: Tensor | Non
     groups = len(kv) if view.rows is None else len(view.rows)
     if q.is_cuda and available(q, len(q) // max(1, groups), table):
         return decode_attention_gpu(q, kv, view, table)
-    if runs(q) and kv.dtype == q.dtype and groups:
-        return decode_attention_cpu(q, kv, view, table)
     return decode_attention_torch(q, kv, view, table)
 
 
@@ -79,46 +74,6 @@ def decode_attention_torch(q: Tensor, kv: Tensor, view: CacheView, table: Tensor
             visible = bias.masked_fill(~visible, -torch.inf)
         out = F.scaled_dot_product_attention(grouped, k, v, attn_mask=visible)
         contexts.append(out.transpose(1, 2).reshape(q.shape))
-    return contexts
-
-
-class Slots(ctypes.Structure):
-    """`Slots` of native/attention.h."""
-
-    _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("rows", "allowed", "relative")),
-        *((name, ctypes.c_int64) for name in ("groups", "slots", "masks", "group_stride", "slot_stride")),
-    )
-    tensors: list[Tensor | None]
-
-    @classmethod
-    def of(cls, view: CacheView, allowed: Tensor, kv: Tensor, relative: bool) -> Slots:
-        """One mask of a view, of slots `kv` whose heads are side by side; `relative`: with a table."""
-        groups, count = kv.shape[:2] if view.rows is None else view.rows.shape
-        tensors = (view.rows, allowed, view.relative if relative else None)
-        kept = [None if tensor is None else tensor.contiguous() for tensor in tensors]
-        pointers = (None if tensor is None else tensor.data_ptr() for tensor in kept)
-        slots = cls(*pointers, groups, count, len(allowed), kv.stride(0), kv.stride(-4))
-        slots.tensors = kept  # as long as there are pointers to them
-        return slots
-
-
-def decode_attention_cpu(
-    q: Tensor, kv: Tensor, view: CacheView, table: Tensor | None, *, plain: bool = False
-) -> list[Tensor]:
-    """The same with the compiled loop, which reads the slots that are visible and no others; `plain`: without the
-    processor's vector instructions, for tests."""
-    n_queries, heads, size = q.shape
-    q = q if q.stride()[1:] == (size, 1) else q.contiguous()
-    kv = kv if kv.stride()[-3:] == (heads * size, size, 1) else kv.contiguous()
-    table = None if table is None or view.relative is None else table.to(q.dtype).contiguous()
-    contexts = []
-    for allowed in view.allowed:
-        out = q.new_empty(q.shape)
-        slots = Slots.of(view, allowed, kv, table is not None)
-        sizes = (n_queries, heads, size, q.stride(0))
-        call("fenster_decode_attention", q, kv, slots, table, *sizes, out, thread_count(), plain)
-        contexts.append(out)
     return contexts
 
 

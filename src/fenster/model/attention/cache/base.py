@@ -52,19 +52,9 @@ class SelfAttentionCache(ABC):
     def view(self, now: StepPositions, max_distance: int | None) -> CacheView:
         """What the tokens at `now` see, themselves included; `max_distance` is that of relative positions, if any."""
 
-    @property
     @abstractmethod
-    def new_slots(self) -> Tensor:
-        """[N] where keys and values of the newest tokens go: rows of each layer's `kv` as [·, 2, H, D]."""
-
-    @abstractmethod
-    def slots(self, layer: int) -> Tensor:
-        """[G, M, 2, H, D], as views describe them."""
-
     def write(self, layer: int, kv: Tensor) -> Tensor:
-        """Keys and values [N, 2, H, D] of the newest tokens to their slots; returns all slots."""
-        self.kv[layer].view(-1, *kv.shape[1:]).index_copy_(0, self.new_slots, kv)
-        return self.slots(layer)
+        """Keys and values [N, 2, H, D] of the tokens at `now` to their slots; returns all slots [G, M, 2, H, D]."""
 
     @abstractmethod
     def reorder(self, index: Tensor, n_hyps: int = 0, keep: Tensor | None = None) -> SelfAttentionCache:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import torch
 import torch.nn.functional as F
@@ -62,15 +61,11 @@ class FullCache(SelfAttentionCache):
         own = torch.cat([self.own, own_slots(groups, n_hyps, positions.device)], 1)
         return FullCache(self.restricted, kv, positions, own, written)
 
-    @cached_property
-    def new_slots(self) -> Tensor:
-        groups, room = self.positions.shape[:2]
-        n_hyps, end = hyps_per_group(self.own, self.positions), self.own.shape[1]
-        begins = torch.arange(end - n_hyps, end + groups * room - n_hyps, room, device=self.own.device)
-        return (begins[:, None] + torch.arange(n_hyps, device=self.own.device)).flatten()
-
-    def slots(self, layer: int) -> Tensor:
-        return self.kv[layer][:, : self.own.shape[1]]
+    def write(self, layer: int, kv: Tensor) -> Tensor:
+        room, end = self.kv[layer], self.own.shape[1]
+        n_hyps = hyps_per_group(kv, room)
+        room[:, end - n_hyps : end] = kv.view(len(room), n_hyps, *kv.shape[1:])
+        return room[:, :end]
 
     def view(self, now: StepPositions, max_distance: int | None) -> CacheView:
         return _view(self.positions[:, : self.own.shape[1]], self.own, now, max_distance, self.restricted)
@@ -112,13 +107,10 @@ class StaticFullCache(SelfAttentionCache):
         own = self.own.index_copy(1, slots, own_slots(groups, n_hyps, slots.device))
         return replace(self, own=own, at=slots)
 
-    @cached_property
-    def new_slots(self) -> Tensor:
-        groups, room = self.positions.shape[:2]
-        return (torch.arange(0, groups * room, room, device=self.at.device)[:, None] + self.at).flatten()
-
-    def slots(self, layer: int) -> Tensor:
-        return self.kv[layer]
+    def write(self, layer: int, kv: Tensor) -> Tensor:
+        room = self.kv[layer]
+        n_hyps = hyps_per_group(kv, room)
+        return room.index_copy_(1, self.at, kv.view(len(room), n_hyps, *kv.shape[1:]))
 
     def view(self, now: StepPositions, max_distance: int | None) -> CacheView:
         return _view(self.positions, self.own, now, max_distance, self.restricted)

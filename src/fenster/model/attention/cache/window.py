@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import torch
 import torch.nn.functional as F
@@ -73,15 +72,12 @@ class WindowCache(SelfAttentionCache):
         kv = state.kv if self.in_place else tuple(x.clone() for x in state.kv)
         return WindowCache(kv, torch.where(here, at[:, None], self.position), own, slot, self.in_place)
 
-    @cached_property
-    def new_slots(self) -> Tensor:
-        groups, most = len(self.position), self.own.shape[2]
-        n_hyps = hyps_per_group(self.own, self.position)
-        begins = (torch.arange(0, groups * self.size, self.size, device=self.slot.device) + self.slot) * most
-        return (begins[:, None] + torch.arange(n_hyps, device=self.slot.device)).flatten()
-
-    def slots(self, layer: int) -> Tensor:
-        return self.kv[layer].flatten(1, 2)
+    def write(self, layer: int, kv: Tensor) -> Tensor:
+        room = self.kv[layer]
+        n_hyps = hyps_per_group(kv, room)
+        group = torch.arange(len(room), device=kv.device)
+        room[group, self.slot, :n_hyps] = kv.view(len(room), n_hyps, *kv.shape[1:])
+        return room.flatten(1, 2)
 
     def view(self, now: StepPositions, max_distance: int | None) -> CacheView:
         position = self.position.repeat_interleave(self.own.shape[2], 1)

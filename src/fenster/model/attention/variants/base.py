@@ -1,5 +1,6 @@
 """The contract of an attention variant: its settings, the masks of its three kinds of module, its caches in decoding,
-and what the rest of the system must know about it. Nothing outside a variant's file asks for its name.
+and what the rest of the system must know about it. Nothing outside a variant's file asks for its name. Masks and
+caches are imported where they are made, since what a model is can be known without PyTorch.
 
 A module with several masks computes one context vector for each and concatenates them (LST does).
 """
@@ -9,14 +10,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
-
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from fenster.config import Config
-from fenster.model.attention.cache import CrossAttentionCache, SelfAttentionCache
-from fenster.model.attention.mask import AttentionMask
-from fenster.model.layout import Layout
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from fenster.model.attention.cache import CrossAttentionCache, SelfAttentionCache
+    from fenster.model.attention.mask import AttentionMask
+    from fenster.model.layout import Layout
 
 
 class AttentionConfig(Config):
@@ -64,6 +67,9 @@ class Variant(ABC, Generic[AnyAttentionConfig]):
     """Masks of a self-attention module; its output projection is this many times wider."""
     relative_positions: ClassVar[bool] = True
     """False if relative positions are not defined for it."""
+    compiled: ClassVar[bool] = False
+    """True if the compiled library decodes with it: queries see all keys or those in `window`, and with two branches
+    the second sees only the query's own sentence. Other variants decode in PyTorch."""
 
     def __init__(self, config: AnyAttentionConfig) -> None:
         self.config = config

@@ -6,15 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from torch import Tensor
-
-from fenster.model.attention.cache import FullCache, SelfAttentionCache
-from fenster.model.attention.mask import AttentionMask
 from fenster.model.attention.variants.base import AttentionConfig
 from fenster.model.attention.variants.full import FullBase
-from fenster.model.layout import Layout
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from fenster.model.attention.cache import SelfAttentionCache
+    from fenster.model.attention.mask import AttentionMask
+    from fenster.model.layout import Layout
 
 
 class LstConfig(AttentionConfig):
@@ -28,6 +30,7 @@ class Lst(FullBase[LstConfig]):
     label = "LST"
     branches = 2
     relative_positions = False
+    compiled = True
 
     def encoder(self, source: Layout) -> tuple[AttentionMask, ...]:
         return _both(*super().encoder(source))
@@ -36,9 +39,13 @@ class Lst(FullBase[LstConfig]):
         return _both(*super().decoder(target))
 
     def empty_cache(self, rows: Sequence[Tensor]) -> SelfAttentionCache:
+        from fenster.model.attention.cache import FullCache
+
         return FullCache.empty(rows, restricted=True)
 
     def filled_cache(self, kv: Sequence[Tensor], target: Layout) -> SelfAttentionCache:
+        from fenster.model.attention.cache import FullCache
+
         return FullCache.of(kv, target, restricted=True)
 
 

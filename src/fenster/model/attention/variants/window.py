@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
-from torch import Tensor
 
 from fenster.model.attention.alignment import ALIGNMENTS, decoding_alignments
-from fenster.model.attention.cache import CrossAttentionCache, SelfAttentionCache, WindowCache, WindowSourceCache
-from fenster.model.attention.mask import AttentionMask
 from fenster.model.attention.variants.base import AttentionConfig, ReceptiveField, Variant
-from fenster.model.layout import Layout
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from fenster.model.attention.cache import CrossAttentionCache, SelfAttentionCache
+    from fenster.model.attention.mask import AttentionMask
+    from fenster.model.layout import Layout
 
 
 class WindowConfig(AttentionConfig):
@@ -41,6 +44,7 @@ class Window(Variant[WindowConfig]):
     Config = WindowConfig
     label = "window"
     default_strategy = "sequential"
+    compiled = True
 
     @property
     def window(self) -> int:
@@ -79,21 +83,33 @@ class Window(Variant[WindowConfig]):
         )
 
     def encoder(self, source: Layout) -> tuple[AttentionMask, ...]:
+        from fenster.model.attention.mask import AttentionMask
+
         return (AttentionMask(source, source, window=self.window),)
 
     def decoder(self, target: Layout) -> tuple[AttentionMask, ...]:
+        from fenster.model.attention.mask import AttentionMask
+
         return (AttentionMask(target, target, causal=True, window=self.window),)
 
     def cross(
         self, source: Layout, target: Layout, center: Tensor, focused: Tensor | None = None
     ) -> tuple[AttentionMask, ...]:
+        from fenster.model.attention.mask import AttentionMask
+
         return (AttentionMask(target, source, window=self.window, center=center, focused=focused),)
 
     def empty_cache(self, rows: Sequence[Tensor]) -> SelfAttentionCache:
+        from fenster.model.attention.cache import WindowCache
+
         return WindowCache.empty(rows, self.window + 1)
 
     def filled_cache(self, kv: Sequence[Tensor], target: Layout) -> SelfAttentionCache:
+        from fenster.model.attention.cache import WindowCache
+
         return WindowCache.of(kv, target, self.window + 1)
 
     def source_cache(self, kv: Sequence[Tensor], source: Layout, focus: bool) -> CrossAttentionCache:
+        from fenster.model.attention.cache import WindowSourceCache
+
         return WindowSourceCache(tuple(kv), source, self.window, focus)

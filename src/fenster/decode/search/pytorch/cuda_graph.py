@@ -18,9 +18,9 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from fenster.decode.search.beam import BeamState, beam_step
-from fenster.decode.search.hypotheses import HypothesisLog, StepOutput
-from fenster.decode.search.tree import leaves, rebuilt, signature
+from fenster.decode.search.pytorch.beam import BeamState, beam_step
+from fenster.decode.search.pytorch.log import HypothesisLog, StepOutput
+from fenster.decode.search.pytorch.tree import leaves, rebuilt, signature
 from fenster.model.layout import power_of_two
 from fenster.model.transformer import Transformer
 

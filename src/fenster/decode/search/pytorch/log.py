@@ -13,22 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from fenster.decode.search.base import Hypothesis
 from fenster.errors import nan_error
 
 Numbers = NDArray[np.int64]
 Floats = NDArray[np.floating[Any]]
-
-
-@dataclass(frozen=True)
-class Hypothesis:
-    ids: tuple[int, ...]
-    """New tokens, end symbols included."""
-    score: float
-    """Log-probability over length: what hypotheses are ranked by."""
-    logprob: float
-    """Sum over the new tokens."""
-    capped: tuple[int, ...] = ()
-    """Sentences (from 0) that were ended by force."""
 
 
 @dataclass(frozen=True)

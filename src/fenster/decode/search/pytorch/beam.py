@@ -4,7 +4,7 @@ A search is a source sequence, tokens that are given, and what may come next. Se
 one does not depend on the others in its batch.
 
 The device goes from one `BeamState` to the next with `beam_step`, a function of tensors whose shapes need not change,
-so that a CUDA graph can hold it (`cuda_graph`). The tokens are kept on the host (`hypotheses`), from a short
+so that a CUDA graph can hold it (`cuda_graph`). The tokens are kept on the host (`log`), from a short
 `StepOutput` per step.
 """
 
@@ -17,9 +17,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from fenster.data.tokenizer import EOS_ID, SEP_ID
-from fenster.decode.search.candidates import best_words
-from fenster.decode.search.constraints import ConstraintTensors, ControlSymbols
-from fenster.decode.search.hypotheses import HypothesisLog, StepOutput
+from fenster.decode.search.constraints import ControlSymbols
+from fenster.decode.search.pytorch.constraint_tensors import ConstraintTensors
+from fenster.decode.search.pytorch.log import HypothesisLog, StepOutput
 from fenster.model.decoder_state import DecoderState
 from fenster.model.ops.precision import at_least_float32
 from fenster.model.transformer import Transformer
@@ -159,12 +159,15 @@ def score_candidates(
 
     # Symbols apart from words: placeholders and what ends a sentence have rules of their own, and the others no model
     # is trained to produce.
-    logits = model.logits(hidden).view(*inner.shape, -1)  # [B, K, V]
-    best, token, logs = best_words(logits, symbols.end, constraints.banned, 2 * beam)
+    logs = at_least_float32(model.logits(hidden)).log_softmax(-1).view(*inner.shape, -1)  # [B, K, V]
     ends = torch.stack([logs[:, :, SEP_ID], logs[:, :, EOS_ID]], -1)
     ends = ends.masked_fill(torch.stack([no_sep, no_eos], -1), -torch.inf)
     first_id, n_placeholders = symbols.placeholders.start, pending.shape[2]
     placeholders = logs[:, :, first_id : first_id + n_placeholders].masked_fill(~pending, -torch.inf)
+    logs[:, :, : symbols.end] = -torch.inf
+    if constraints.banned.shape[1]:
+        logs.masked_fill_(constraints.banned[:, None], -torch.inf)
+    best, token = logs.topk(min(2 * beam, logs.shape[-1]), -1)
     best = torch.cat([best.masked_fill(no_word[:, :, None], -torch.inf), placeholders, ends], -1)
     ids = torch.arange(first_id, first_id + n_placeholders, device=token.device).expand(*token.shape[:2], -1)
     token = F.pad(F.pad(torch.cat([token, ids], -1), (0, 1), value=SEP_ID), (0, 1), value=EOS_ID)

@@ -1,0 +1,1 @@
+"""Searches with PyTorch, on any device and with any model."""
