@@ -44,6 +44,7 @@ from fenster.model.attention.mask import AttentionMask
 from fenster.model.attention.variants import VARIANTS, AttentionConfig, ReceptiveField
 from fenster.model.attention.variants.window import Window, WindowConfig
 from fenster.model.layout import Layout
+from fenster.model.model_folder import LoadedModel
 
 
 class NarrowConfig(WindowConfig):
@@ -226,6 +227,7 @@ def test_toy_parts_go_through_everything(
     assert len(lines) == 3 and all(line.startswith("> ") for line in lines) and lines[1] == "> "
     translator = fenster.load("run/model", beam=2)
     assert translator.strategy.name == "one-by-one"
+    assert isinstance(translator.loaded, LoadedModel), "the compiled library does not know its masks"
     assert all(len(segment.ids) <= 5 for segment in translator.translate(["Hi, Anna.", "Are you tired?"]).segments)
     run("translate", "text.quote", "-m", "run/model", "-o", "sd.quote", "--beam", 2, "--strategy", "sequential")
 

@@ -15,17 +15,20 @@ from safetensors.torch import load_file, save_file
 
 from fenster.data.dataset import PreparedData
 from fenster.decode.config import DecodeConfig
+from fenster.decode.cross_attention import cross_attention
 from fenster.decode.loading import load_for_decoding
+from fenster.decode.search import LengthConstraints, SearchRequest
 from fenster.decode.search.compiled import CompiledSearcher
 from fenster.decode.translator import Translator
 from fenster.errors import FensterError, InputError
 from fenster.io.native_library import library
 from fenster.model.compiled.conversion import compiled
 from fenster.model.compiled.model_folder import CompiledModel, load_compiled
-from fenster.model.compiled.network import CompiledNetwork, shapes
+from fenster.model.compiled.network import CompiledNetwork, compiles, shapes
+from fenster.model.compiled.structures import has_this_layout
 from fenster.model.int8_storage import quantize_state
 from fenster.model.model_folder import LoadedModel, export_model, load_model
-from tests.helpers.models import KINDS, make_loaded, write_model
+from tests.helpers.models import KINDS, as_compiled, make_loaded, write_model
 from tests.helpers.searches import some_requests
 from tests.helpers.transformers import VARIANTS, make
 
@@ -160,6 +163,35 @@ def test_which_way_a_model_computes(
     assert isinstance(slow, LoadedModel) and not slow.int8
     assert "translating in float32" in capsys.readouterr().err
     assert len(Translator(slow, DecodeConfig(beam=2)).translate(texts).texts) == len(with_library) == 3
+
+
+@needs_library
+def test_a_library_of_another_version_is_not_used(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Older:
+        def fenster_structure_bytes(self, number: int) -> int:
+            return 8
+
+    monkeypatch.setattr("fenster.model.compiled.structures.required_library", Older)
+    has_this_layout.cache_clear()
+    try:
+        assert not compiles(make("window").config)
+        assert "of another version" in capsys.readouterr().err
+    finally:
+        has_this_layout.cache_clear()
+
+
+@needs_library
+def test_tokens_of_another_model_are_refused(toy: PreparedData) -> None:
+    model = as_compiled(make_loaded(toy, "window"))
+    searcher, far = CompiledSearcher(model.network, DecodeConfig()), np.array([60_000], dtype=np.uint16)
+    limits = LengthConstraints((3,), stop_at_separator=True)
+    for request in (SearchRequest([far], (), limits), SearchRequest([far[:0], far[:0]], [far], limits)):
+        with pytest.raises(FensterError, match="token 60,000 is not in the model's vocabulary"):
+            searcher.search([request])
+    with pytest.raises(FensterError, match="not in the model's vocabulary"):
+        cross_attention(model, np.array([9], dtype=np.uint16), far)
 
 
 @needs_library

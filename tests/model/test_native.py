@@ -25,7 +25,7 @@ close = partial(torch.testing.assert_close, rtol=1e-5, atol=1e-5)
 @compiled
 @settings(max_examples=60, deadline=None)
 @given(
-    window_masks(), st.sampled_from([8, 12, 16, 32, 64]), st.booleans(), st.sampled_from([INSTRUCTIONS[0], 0])
+    window_masks(), st.sampled_from([8, 12, 16, 32, 64, 128]), st.booleans(), st.sampled_from([INSTRUCTIONS[0], 0])
 )  # fmt: skip
 def test_windows_equal_the_reference(
     drawn: tuple[str, AttentionMask, int], size: int, relative: bool, instruction_set: int

@@ -161,6 +161,8 @@ def _run(tokens: list[str], debug: bool) -> None:
             f"{'. '.join(str(error).split('. ')[:2])}\n"
             "  fix: wait until other programs release memory, or compute less at a time"
         )
+    except MemoryError:
+        fail("out of memory\n  fix: wait until other programs release memory, or compute less at a time")
     except OSError as error:
         # The operating system refused something outside our files, such as standard output on a full disk.
         fail(f"{error} (--debug shows where)")

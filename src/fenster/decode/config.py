@@ -41,9 +41,9 @@ class DecodeConfig(Config):
     focus: bool | None = None
     """Restrict windows in cross-attention to the sentence being translated (beyond the paper); the model's own
     setting if left out."""
-    length_ratio: float = Field(default=1.5, gt=0)
+    length_ratio: float = Field(default=1.5, gt=0, le=100)
     """A translation has at most length_ratio * source tokens + length_extra; one that reaches it is flagged."""
-    length_extra: int = Field(default=20, ge=0)
+    length_extra: int = Field(default=20, ge=0, le=100_000)
     """See length_ratio."""
     precision: Precision = "tf32"
     """Precision of matrix products on a GPU: tf32 rounds their factors to 10 bits, for speed; float32 does not."""

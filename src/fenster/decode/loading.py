@@ -23,17 +23,16 @@ def load_for_decoding(folder: Path, config: DecodeConfig, device: str) -> AnyMod
     if config.int8 and where != "cpu":
         raise FensterError("int8 weights work only on a CPU", fix="use device: cpu, or leave int8 out")
     description = read_description(folder)
-    threads = config.threads or usual_threads()
     if where == "cpu" and compiles(description.model):
         model = load_compiled(folder, description, config.int8)
-        model.network.threads = threads
+        model.network.threads = config.threads or model.network.threads
         return model
     from fenster.model.model_folder import load_model
 
     if where == "cpu":
         import torch
 
-        torch.set_num_threads(threads)
+        torch.set_num_threads(config.threads or usual_threads())
         if config.int8 or (config.int8 is None and description.bits == 8):
             report("fenster has no compiled library for this model here; translating in float32")
     return load_model(folder, where)

@@ -13,11 +13,12 @@ _FOLDER = Path(__file__).parents[1]
 _POINTER, _SIZE, _INT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int
 _TYPES = {"p": _POINTER, "s": _SIZE, "i": _INT}
 _FUNCTIONS = {  # arguments and result, as the C++ files have them
-    "fenster_window_attention": ("pppppp" + "sssssss" + "pi", None),
+    "fenster_window_attention": ("pppppp" + "sssssss" + "pi", _INT),
     "fenster_packed_bytes": ("ssi", _SIZE),
     "fenster_pack": ("pssipp", None),
     "fenster_multiply": ("ppspi", _INT),
     "fenster_use_instructions": ("i", _INT),
+    "fenster_structure_bytes": ("i", _SIZE),
     "fenster_search_new": ("pppssip", _INT),
     "fenster_search_run": ("ps", _INT),
     "fenster_search_logs": ("pp", _INT),

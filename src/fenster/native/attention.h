@@ -174,11 +174,13 @@ FENSTER_AVX512 void attend_avx512(const float* q, Seen& seen, long heads, long s
 inline Attend attend_for(long size) {
 #ifdef FENSTER_X86
   if (instructions() == Instructions::avx512) {
+    if (size == 128) return attend_avx512<8>;
     if (size == 64) return attend_avx512<4>;
     if (size == 32) return attend_avx512<2>;
     if (size == 16) return attend_avx512<1>;
   }
   if (instructions() != Instructions::plain) {
+    if (size == 128) return attend_avx2<16>;
     if (size == 64) return attend_avx2<8>;
     if (size == 32) return attend_avx2<4>;
     if (size == 16) return attend_avx2<2>;

@@ -26,7 +26,7 @@ struct Line {
   long search = 0;
   int32_t token = 0;
   long sentence = 0, inner = 0;  // of the token that comes next
-  std::vector<int32_t> slots;    // of its new tokens, oldest first
+  std::vector<int32_t> slots;    // of its new tokens that the next one can see, oldest first
 };
 
 class Decoder {
@@ -238,6 +238,7 @@ class Decoder {
     for (Line& line : lines) {
       const long slot = steps_ % ring * most_lines_ + taken[line.search]++;
       line.slots.push_back(static_cast<int32_t>(slot));
+      if (network_.window >= 0 && static_cast<long>(line.slots.size()) > ring) line.slots.erase(line.slots.begin());
       for (std::vector<Floats>& kv : new_kv_) {
         const size_t size = static_cast<size_t>((slot / most_lines_ + 1) * most_lines_ * 2 * layers_.width);
         if (kv[line.search].size() < size) kv[line.search].resize(size);

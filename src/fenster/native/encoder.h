@@ -216,8 +216,9 @@ class Encoder {
   }
 
   void remember(const Source& source, Plan& plan) const {
+    std::vector<int32_t> ids(source.ids, source.ids + source.tokens);  // may throw: then the memory is as it was
     source.memory->begin = source.position;
-    source.memory->ids.assign(source.ids, source.ids + source.tokens);
+    source.memory->ids = std::move(ids);
     source.memory->levels = std::move(plan.kept);
   }
 

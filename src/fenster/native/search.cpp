@@ -220,6 +220,13 @@ FENSTER_EXPORT int fenster_cross_attention(const Network* network, const Request
   });
 }
 
+// How large the structures of `model/compiled` are here, in its order: those of another version must not be used.
+FENSTER_EXPORT int64_t fenster_structure_bytes(int number) {
+  constexpr size_t bytes[] = {sizeof(Matrix),  sizeof(Norm),    sizeof(EncoderLayer), sizeof(DecoderLayer),
+                              sizeof(Network), sizeof(Request), sizeof(Settings)};
+  return static_cast<int64_t>(bytes[number]);
+}
+
 FENSTER_EXPORT EncoderMemory* fenster_memory_new() { return new (std::nothrow) EncoderMemory; }
 
 FENSTER_EXPORT void fenster_memory_free(EncoderMemory* memory) { delete memory; }

@@ -15,7 +15,7 @@ from fenster.data.examples import concatenate
 from fenster.data.tokenizer import EOS_ID, SEP_ID
 from fenster.decode.config import DecodeConfig
 from fenster.decode.search.base import Hypothesis, Searcher
-from fenster.decode.search.constraints import ControlSymbols, LengthConstraints
+from fenster.decode.search.constraints import ControlSymbols
 from fenster.decode.search.memory import free_memory, most_at_once
 from fenster.decode.search.request import SearchRequest, SharedContext
 from fenster.decode.search.terms import Logs, TermSearch
@@ -77,7 +77,7 @@ class CompiledSearcher(Searcher):
             ctypes.byref(network.structure),
             ctypes.byref(self._settings()),
             structures,
-            *(len(made), lines, network.threads),
+            *(len(made), lines, self.config.threads or network.threads),
             ctypes.byref(handle),
         )
         check(status)
@@ -106,8 +106,9 @@ class CompiledSearcher(Searcher):
         given = TargetSequence.before(
             request.decoder_inputs, [len(sentence) for sentence in request.prefix], request.target_offset
         )
-        target, kept = given.searched(source, alignment, self._target_limits(limits))
-        ids, max_tokens = int32(side.ids), int32(limits.max_tokens)
+        target, kept = given.searched(source, alignment, self._target_limits(request))
+        ids, max_tokens = network.tokens(side.ids), int32(limits.max_tokens)
+        network.tokens(given.inputs)
         memory = None if request.shared is None else self._memory(request.shared)
         required, banned = self._required(request), self._banned(request)
         needed = given.needed_source(source, alignment, network.config) if self.trims_source else len(ids)
@@ -123,10 +124,12 @@ class CompiledSearcher(Searcher):
         )
         return structure, [begins, kept, ids, max_tokens, memory, required, banned]
 
-    def _target_limits(self, limits: LengthConstraints) -> TargetLimits:
-        """A sentence may have its placeholders beyond its limit, and a search without a forced count twice as many
-        sentences as it should have, and one more."""
-        count, longest = len(limits.max_tokens), max(limits.max_tokens) + len(self.symbols.placeholders)
+    def _target_limits(self, request: SearchRequest) -> TargetLimits:
+        """A sentence may have its placeholders and terms beyond its limit, and a search without a forced count twice
+        as many sentences as it should have, and one more."""
+        limits = request.constraints
+        beyond = len(self.symbols.placeholders) + sum(max(map(len, forms)) for forms in request.terms)
+        count, longest = len(limits.max_tokens), max(limits.max_tokens) + beyond
         sentences = count if limits.forced_count or limits.stop_at_separator else 2 * count + 1
         return TargetLimits(sentences, longest, sentences * (longest + 1) + 1)
 

@@ -57,6 +57,10 @@ def load_compiled(folder: Path, description: Description | None = None, int8: bo
             _weights(folder, description.sha256),
             int8=int8,
         )
+    except FloatingPointError:
+        raise InputError(
+            "some weights are NaN or infinite", path=folder, fix="train again with a lower optimizer.lr"
+        ) from None
     except ValueError as error:
         raise InputError(
             f"does not fit its {MODEL_JSON} ({error})", path=folder, fix="copy the folder again"

@@ -8,9 +8,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fenster.errors import FensterError
+from fenster.io.machine import usual_threads
 from fenster.io.native_library import library
 from fenster.model.compiled.matrix import Float32, PackedMatrix, pack_float32, pack_int8
-from fenster.model.compiled.structures import DecoderLayer, EncoderLayer, Matrix, Network, Norm, pointer
+from fenster.model.compiled.structures import (
+    DecoderLayer,
+    EncoderLayer,
+    Matrix,
+    Network,
+    Norm,
+    has_this_layout,
+    int32,
+    pointer,
+)
 from fenster.model.config import ModelConfig
 from fenster.model.int8_storage import SCALE, quantize_rows
 
@@ -20,17 +31,17 @@ Weights = Iterable[tuple[str, npt.NDArray[Any]]]
 
 def compiles(config: ModelConfig) -> bool:
     """True if the compiled library is here and decodes with models of this kind."""
-    return config.variant.compiled and library() is not None
+    return config.variant.compiled and library() is not None and has_this_layout()
 
 
 class CompiledNetwork:
     """`weights` are named as in a state dict of `Transformer`, with scales beside int8 matrices; each is packed as it
     comes, so that no file need stay in memory. With `int8` matrices are multiplied in 8 bits, otherwise in float32.
-    ValueError says what does not fit."""
+    ValueError says what does not fit, FloatingPointError what is NaN or infinite."""
 
     def __init__(self, config: ModelConfig, vocab_size: int, ratio: float, weights: Weights, *, int8: bool) -> None:
         self.config, self.vocab_size, self.ratio, self.int8 = config, vocab_size, ratio, int8
-        self.threads = 1
+        self.threads = usual_threads()
         self._matrices: dict[str, PackedMatrix] = {}
         self._vectors: dict[str, Float32] = {}
         self._fill(weights)
@@ -38,6 +49,17 @@ class CompiledNetwork:
         self._encoder = (EncoderLayer * len(encoder))(*map(self._encoder_layer, encoder))
         self._decoder = (DecoderLayer * len(decoder))(*map(self._decoder_layer, decoder))
         self.structure = self._structure()
+
+    def tokens(self, ids: Any) -> npt.NDArray[np.int32]:
+        """Ids as the library takes them."""
+        checked = int32(ids)
+        largest = checked.max(initial=0)
+        if largest >= self.vocab_size:
+            raise FensterError(
+                f"token {largest:,} is not in the model's vocabulary of {self.vocab_size:,} pieces",
+                fix="continue translations only with the model that made them",
+            )
+        return checked
 
     @property
     def nbytes(self) -> int:
@@ -56,7 +78,7 @@ class CompiledNetwork:
             if array.shape != shape:
                 raise ValueError(f"{name} is {_text(array.shape)}, not {_text(shape)}")
             if array.dtype.kind == "f" and not np.isfinite(array).all():
-                raise ValueError(f"{name} has weights that are NaN or infinite")
+                raise FloatingPointError(name)
             if name == of and array.dtype != np.int8:
                 self._add(name, np.array(array, dtype=np.float32))
                 continue

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from fenster.io.native_library import required_library
+from fenster.io.progress import report
 
 _TYPES = {"p": ctypes.c_void_p, "s": ctypes.c_int64, "d": ctypes.c_double}
 Array = npt.NDArray[Any]
@@ -105,6 +109,17 @@ class Settings(ctypes.Structure):
         ("normalisation", ctypes.c_double),
         *_fields({"s": "separator end first_word first_placeholder placeholders focus"}),
     ]
+
+
+@cache
+def has_this_layout() -> bool:
+    """True if the library has the structures as they are here."""
+    structures = (Matrix, Norm, EncoderLayer, DecoderLayer, Network, Request, Settings)
+    theirs = [required_library().fenster_structure_bytes(number) for number in range(len(structures))]
+    if theirs == list(map(ctypes.sizeof, structures)):
+        return True
+    report("the compiled library is of another version; computing without it. To fix this, reinstall fenster")
+    return False
 
 
 def int32(values: Any) -> npt.NDArray[np.int32]:

@@ -93,8 +93,8 @@ class Alignment(ABC):
     needs_length = False
     """True if the whole target length must be known, so that it cannot be used in decoding."""
     by_sentence = True
-    """True if a token's center depends on its sentence and its position there, False if only on its position in the
-    document."""
+    """True if a token's center depends on its sentence and its position there, False if it depends on its position in
+    the document. What a center does not depend on is None in `ahead`."""
 
     def __init__(self, ratio: float = 1.0) -> None:
         self.ratio = ratio
@@ -125,11 +125,17 @@ class Alignment(ABC):
 
     def ahead(self, source: Sequences, first: int, position: int, sentences: int, tokens: int) -> Integers:
         """Centers of tokens that a search may produce, of which the first is at `position` of the document and begins
-        sentence `first`: by sentence [sentences, tokens], otherwise [1, tokens]."""
-        rows = sentences if self.by_sentence else 1
-        sentence, inner = np.divmod(np.arange(rows * tokens), tokens)
-        here = TargetTokens(np.zeros_like(inner), position + inner, first + sentence, inner, None, None)
-        return self.clamped(here, source).reshape(rows, tokens)
+        sentence `first`: by sentence [sentences, tokens], otherwise [1, tokens]; int32."""
+        inner = np.arange(tokens)
+        sequence = np.zeros_like(inner)
+        if not self.by_sentence:
+            here = TargetTokens(sequence, position + inner, None, None, None, None)
+            return self.clamped(here, source)[None].astype(np.int32)
+        made = np.empty((sentences, tokens), dtype=np.int32)
+        for number in range(sentences):
+            here = TargetTokens(sequence, None, np.full_like(inner, first + number), inner, None, None)
+            made[number] = self.clamped(here, source)
+        return made
 
     @abstractmethod
     def lowest(self, position: int, start: int) -> int:

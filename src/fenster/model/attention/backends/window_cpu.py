@@ -26,11 +26,13 @@ def window_cpu_attention(q: Tensor, k: Tensor, v: Tensor, mask: AttentionMask, r
     q, k, v = (x if x.stride()[1:] == (x.shape[2], 1) else x.contiguous() for x in (q, k, v))
     out = q.new_empty(q.shape)
     strides = (x.stride(0) for x in (q, k, v))
-    required_library().fenster_window_attention(
+    status = required_library().fenster_window_attention(
         *(None if x is None else x.data_ptr() for x in (q, k, v, table, first, last)),
         *(*q.shape, *strides, mask.window),
         *(out.data_ptr(), torch.get_num_threads()),
     )
+    if status:
+        raise MemoryError
     return out
 
 

@@ -69,7 +69,11 @@ class Variant(ABC, Generic[AnyAttentionConfig]):
     """False if relative positions are not defined for it."""
     compiled: ClassVar[bool] = False
     """True if the compiled library decodes with it: queries see all keys or those in `window`, and with two branches
-    the second sees only the query's own sentence. Other variants decode in PyTorch."""
+    the second sees only the query's own sentence. Other variants decode in PyTorch. Not inherited, since a variant
+    made from another may mask otherwise."""
+
+    def __init_subclass__(cls) -> None:
+        cls.compiled = cls.__dict__.get("compiled", False)
 
     def __init__(self, config: AnyAttentionConfig) -> None:
         self.config = config
