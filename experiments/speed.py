@@ -11,7 +11,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import torch
 from script import DATA, parser, write
 
 from fenster.data.corpora import read_corpus
@@ -25,8 +24,7 @@ def main() -> None:
     options_parser = parser(__doc__)
     options_parser.add_argument("--before", type=Path, required=True)
     options = options_parser.parse_args()
-    torch.set_num_threads(1)
-    config = DecodeConfig(beam=options.beam)
+    config = DecodeConfig(beam=options.beam, threads=1)
     systems = {"before": Translator.load(options.before, config), "after": Translator.load(options.model, config)}
     result: dict[str, Any] = {"beam": options.beam, "threads": 1, "seconds per segment": {}}
     for name in ("europarl", "chat", "ted"):

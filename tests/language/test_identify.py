@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from fenster.language import identify
 from fenster.language.identify import LanguageCheck
+from fenster.language.langid import among, identifier
 
 CHECK = LanguageCheck("en", "de")
 
@@ -29,6 +32,28 @@ def test_other_languages_are_recognised(text: str, language: str | None) -> None
 
 
 def test_ordinary_text_does_not_load_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(identify, "_identifier", lambda codes: pytest.fail("loaded"))
+    monkeypatch.setattr(identify, "identifier", lambda: pytest.fail("loaded"))
     for text in ("This is the house that Jack built.", "We have no bananas today, and that is it."):
         assert CHECK.other(text) is None
+
+
+def test_the_model_in_a_file_is_py3langids() -> None:
+    """The same probabilities to the last bit; and those among some languages."""
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    whole = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    texts = [
+        "A young man was waiting outside.",
+        "Er wartete draußen.",
+        "Bonjour tout le monde",
+        "你好。",
+        "hello",
+        "",
+    ]
+    with ThreadPoolExecutor(3) as threads:
+        assert list(threads.map(identifier().rank, texts * 20)) == [whole.rank(text) for text in texts] * 20
+    whole.set_languages(["en", "de"])
+    for text in texts[:5]:
+        wanted, found = whole.classify(text), among(text, ("en", "de"))
+        assert found[0] == wanted[0] and found[1] == pytest.approx(wanted[1], rel=1e-4)
+    assert among("", ("en", "de"))[1] == pytest.approx(0.5)

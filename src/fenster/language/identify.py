@@ -4,10 +4,9 @@ the question, and most texts the loading of its model."""
 from __future__ import annotations
 
 import re
-from functools import cache
-from typing import Any
 
 from fenster.language import Language, load_language
+from fenster.language.langid import among, identifier
 
 _WORD = re.compile(r"[^\W\d_]+")
 _FEWEST_WORDS = 3  # less text says too little
@@ -33,31 +32,20 @@ class LanguageCheck:
             return None
         source, target = self._codes
         if theirs:
-            code, sure = _identifier((source, target)).classify(text)
+            code, sure = among(text, (source, target))
         else:
-            code, sure = _identifier(()).classify(text)
+            code, sure = identifier().classify(text)
         return str(code) if code != source and sure > _SURE else None
 
 
 def detect_language(text: str, expected: tuple[str, ...]) -> tuple[str, float]:
     """(code of a text's language, its probability); one of the expected languages unless another is quite likely,
     since a few words could be in any language."""
-    code, sure = _identifier(()).classify(text)
+    code, sure = identifier().classify(text)
     if sure < _LIKELY and code not in expected:
-        code, sure = _identifier(expected).classify(text)
+        code, sure = among(text, expected)
     return str(code), float(sure)
 
 
 def _common(language: Language) -> frozenset[str]:
     return frozenset(language.common_words)
-
-
-@cache
-def _identifier(codes: tuple[str, ...]) -> Any:
-    """py3langid for some languages, or for all that it knows."""
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    if codes:
-        identifier.set_languages(list(codes))
-    return identifier

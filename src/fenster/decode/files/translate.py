@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -132,19 +132,20 @@ def _print(piece: str | bytes) -> None:
 def _translated(
     translator: Translator, documents: Sequence[Document], journal: Journal, history: Pairs
 ) -> Generator[Translated]:
-    """The segments of all documents in order; those of the journal first, new ones as they are ready."""
-    ready: list[list[Translated]] = [list(journal.known.get(number, ())) for number in range(len(documents))]
+    """The segments of all documents in order; those of the journal first, new ones as they are ready. What has left
+    is not kept, so that long files need no more memory than short ones."""
+    ready = [deque(journal.known.get(number, ())) for number in range(len(documents))]
     with bar("translating", sum(map(len, documents))) as advance:
         advance(sum(map(len, ready)))
         events = translator.segments(documents, journal.known, history=history)
         for number, document in enumerate(documents):
-            for index in range(len(document)):
-                while len(ready[number]) <= index:
+            for _ in document.segments:
+                while not ready[number]:
                     event = next(events)
                     journal.note(event.document, event.translated)
                     ready[event.document].append(event.translated)
                     advance(1)
-                yield ready[number][index]
+                yield ready[number].popleft()
 
 
 def _summarised(file: ParsedFile, segments: Iterator[Translated], summary: FileSummary) -> Iterator[Translated]:
