@@ -9,8 +9,8 @@ import pytest
 
 from fenster.io.native_library import required_library
 
-PLAIN, AVX2, AVX_VNNI, AVX512 = 1, 2, 3, 4
-INSTRUCTIONS = (PLAIN, AVX2, AVX_VNNI, AVX512)
+PLAIN, AVX2, AVX_VNNI, AVX512, NEON = 1, 2, 3, 4, 5
+INSTRUCTIONS = (PLAIN, AVX2, AVX_VNNI, AVX512, NEON)
 
 
 @contextmanager

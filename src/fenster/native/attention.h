@@ -49,11 +49,12 @@ void attend_plain(const float* q, Seen& seen, long heads, long size, float* out)
     float* weights = &seen.weights[head * seen.stride];
     float most = kHidden;
     for (long n = 0; n < count; ++n) {
+      float lanes[8] = {};  // partial sums, so that compilers can use vectors
+      const float* key = seen.keys[n] + at;
+      const float* relative = seen.relative.empty() ? nullptr : seen.relative[n] + at;
+      for (long d = 0; d < size; ++d) lanes[d % 8] += q[at + d] * (relative ? key[d] + relative[d] : key[d]);
       float sum = 0;
-      for (long d = 0; d < size; ++d) {
-        const float key = seen.keys[n][at + d] + (seen.relative.empty() ? 0.0f : seen.relative[n][at + d]);
-        sum += q[at + d] * key;
-      }
+      for (const float lane : lanes) sum += lane;
       weights[n] = sum * scale;
       most = std::max(most, weights[n]);
     }

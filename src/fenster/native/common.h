@@ -31,6 +31,14 @@
 #define FENSTER_UNROLL
 #endif
 
+// Dot products of ARM: always there (Apple), or asked for when the program runs.
+#if defined(__aarch64__) && defined(__ARM_FEATURE_DOTPROD)
+#define FENSTER_NEON
+#elif defined(__aarch64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
+#include <sys/auxv.h>
+#define FENSTER_NEON __attribute__((target("arch=armv8.2-a+dotprod")))
+#endif
+
 #if defined(_WIN32)
 #define FENSTER_EXPORT extern "C" __declspec(dllexport)
 #else
@@ -40,12 +48,16 @@
 // A number is NaN or infinite where it must not be.
 struct NotFinite : std::exception {};
 
-enum class Instructions { plain = 1, avx2 = 2, avx_vnni = 3, avx512 = 4 };
+enum class Instructions { plain = 1, avx2 = 2, avx_vnni = 3, avx512 = 4, neon = 5 };
 
 // Whether the processor has them.
 inline bool has(Instructions kind) {
   if (kind == Instructions::plain) return true;
-#ifdef FENSTER_X86
+#if defined(__ARM_FEATURE_DOTPROD)
+  return kind == Instructions::neon;
+#elif defined(FENSTER_NEON)
+  return kind == Instructions::neon && (getauxval(AT_HWCAP) & 1ul << 20);
+#elif defined(FENSTER_X86)
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return false;
   unsigned a = 0, b = 0, c = 0, d = 0;
   switch (kind) {
@@ -57,16 +69,19 @@ inline bool has(Instructions kind) {
 #else
       return false;  // a compiler that does not know it
 #endif
-    default:
+    case Instructions::avx512:
       return __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw") &&
              __builtin_cpu_supports("avx512vl");
+    default:
+      return false;
   }
-#endif
+#else
   return false;
+#endif
 }
 
 inline Instructions best_instructions() {
-  for (const Instructions kind : {Instructions::avx512, Instructions::avx_vnni, Instructions::avx2})
+  for (const Instructions kind : {Instructions::avx512, Instructions::avx_vnni, Instructions::avx2, Instructions::neon})
     if (has(kind)) return kind;
   return Instructions::plain;
 }

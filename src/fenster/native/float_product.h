@@ -20,16 +20,25 @@ inline void store_columns(const FloatJob& job, long row, long column, const floa
     job.y[row * matrix.columns + column + i] = matrix.bias ? sum[i] + matrix.bias[column + i] : sum[i];
 }
 
+// R rows and a block; compilers make vectors of its columns.
+template <int R>
+void float_tile_plain(const FloatJob& job, long row, long panel, long block) {
+  const long depth = job.matrix.depth;
+  const float* weights = job.matrix.float_panel(panel) + block * kBlock;
+  const float* x = job.x + row * depth;
+  float sum[R][kBlock] = {};
+  for (long k = 0; k < depth; ++k, weights += kWidth)
+    for (int r = 0; r < R; ++r)
+      for (long i = 0; i < kBlock; ++i) sum[r][i] += x[r * depth + k] * weights[i];
+  for (int r = 0; r < R; ++r) store_columns(job, row + r, panel * kWidth + block * kBlock, sum[r]);
+}
+
 void float_plain(const FloatJob& job, long panel) {
-  for (long block = 0; block < job.matrix.blocks(panel); ++block)
-    for (long row = 0; row < job.rows; ++row) {
-      const float* weights = job.matrix.float_panel(panel) + block * kBlock;
-      const float* x = job.x + row * job.matrix.depth;
-      float sum[kBlock] = {};
-      for (long k = 0; k < job.matrix.depth; ++k, weights += kWidth)
-        for (long i = 0; i < kBlock; ++i) sum[i] += x[k] * weights[i];
-      store_columns(job, row, panel * kWidth + block * kBlock, sum);
-    }
+  for (long block = 0; block < job.matrix.blocks(panel); ++block) {
+    long row = 0;
+    for (; row + 4 <= job.rows; row += 4) float_tile_plain<4>(job, row, panel, block);
+    for (; row < job.rows; ++row) float_tile_plain<1>(job, row, panel, block);
+  }
 }
 
 #ifdef FENSTER_X86
