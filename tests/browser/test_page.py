@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("selenium", reason="make test-browser installs it")
 
 from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webdriver import WebDriver
@@ -46,7 +47,9 @@ def page(server: Server, browser_path: str, tmp_path: Path) -> Iterator[WebDrive
 
 
 def until(driver: WebDriver, condition: Callable[[], Any], seconds: float = 60) -> Any:
-    return WebDriverWait(driver, seconds, 0.1).until(lambda _: condition())
+    """The page may be written anew while it is read: then it is read again."""
+    waiting = WebDriverWait(driver, seconds, 0.1, ignored_exceptions=[StaleElementReferenceException])
+    return waiting.until(lambda _: condition())
 
 
 def status(driver: WebDriver) -> str:
@@ -54,7 +57,9 @@ def status(driver: WebDriver) -> str:
 
 
 def targets(driver: WebDriver) -> list[str]:
-    return [one.text for one in driver.find_elements(By.CSS_SELECTOR, "#rows .target")]
+    read = "return [...document.querySelectorAll('#rows .target')].map(one => one.innerText.trim())"
+    texts: list[str] = driver.execute_script(read)  # all at once
+    return texts
 
 
 def translate(driver: WebDriver, text: str) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from fenster.data.corpora import read_corpus
+from fenster.data.corpora.jsonl import write_jsonl
 from fenster.document import Document, ParallelDocument
 from fenster.errors import InputError
 from fenster.evaluate.test_set import TranslatedTestSet, read_hypotheses, read_lines
@@ -43,6 +44,15 @@ def test_what_translate_wrote_as_jsonl(tmp_path: Path) -> None:
 def test_other_counts_name_both(tmp_path: Path, lines: list[str]) -> None:
     with pytest.raises(InputError, match=rf"has {len(lines)} lines, but the test set has 3 segments in 2 documents"):
         read_hypotheses(write(tmp_path / "h", *lines), DOCUMENTS)
+
+
+def test_a_test_set_with_a_document_per_line(tmp_path: Path) -> None:
+    """House JSONL: as many hypotheses as documents are not enough."""
+    test = tmp_path / "test.jsonl"
+    write_jsonl(DOCUMENTS, [test])
+    documents = list(read_corpus([test]))
+    with pytest.raises(InputError, match=r"has 2 lines, but .* has 3 segments in 2 documents"):
+        read_hypotheses(write(tmp_path / "h", "x", "y"), documents)
 
 
 def test_line_aligned_files(tmp_path: Path) -> None:

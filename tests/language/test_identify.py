@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -57,3 +58,17 @@ def test_the_model_in_a_file_is_py3langids() -> None:
         wanted, found = whole.classify(text), among(text, ("en", "de"))
         assert found[0] == wanted[0] and found[1] == pytest.approx(wanted[1], rel=1e-4)
     assert among("", ("en", "de"))[1] == pytest.approx(0.5)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Python's own, about fork beside threads
+def test_forked_processes_do_not_disturb_each_other() -> None:
+    texts = ["A young man was waiting.", "Er wartete draußen.", "Bonjour tout le monde"] * 60
+    wanted = [identifier().classify(text) for text in texts[:3]] * 60
+    children = []
+    for _ in range(4):
+        child = os.fork()
+        if not child:
+            os._exit(0 if [identifier().classify(text) for text in texts] == wanted else 1)
+        children.append(child)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0] * 4

@@ -153,7 +153,8 @@ def test_which_way_a_model_computes(
     texts = ["Hi, Anna.", "", "Are you tired?"]
     with_library = Translator(model, DecodeConfig(beam=2)).translate(texts).texts
     # Installed where no compiler was.
-    monkeypatch.setattr("fenster.model.compiled.network.library", lambda: None)
+    for module in ("fenster.model.compiled.network", "fenster.decode.loading"):
+        monkeypatch.setattr(f"{module}.library", lambda: None)
     before = torch.get_num_threads()
     try:
         slow = load_for_decoding(folder, config, "cpu")
@@ -161,7 +162,8 @@ def test_which_way_a_model_computes(
     finally:
         torch.set_num_threads(before)
     assert isinstance(slow, LoadedModel) and not slow.int8
-    assert "translating in float32" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "translating in float32" in said and "install a C++ compiler" in said
     assert len(Translator(slow, DecodeConfig(beam=2)).translate(texts).texts) == len(with_library) == 3
 
 

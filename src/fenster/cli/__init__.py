@@ -146,7 +146,7 @@ def _run(tokens: list[str], debug: bool) -> None:
     except KeyboardInterrupt:
         if debug:
             raise
-        errors.print("[bold red]interrupted[/]; no partial file was left behind")
+        errors.print("[bold red]interrupted[/]; no output file is half-written")
         sys.exit(130)
     except BrokenPipeError:
         # Whoever read our output (head, less) has seen enough.

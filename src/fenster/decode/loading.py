@@ -11,6 +11,7 @@ from fenster.decode.config import DecodeConfig
 from fenster.decode.search import ControlSymbols, Searcher
 from fenster.errors import FensterError
 from fenster.io.machine import find_device, usual_threads
+from fenster.io.native_library import library
 from fenster.io.progress import report
 from fenster.model.compiled.model_folder import CompiledModel, load_compiled
 from fenster.model.compiled.network import compiles
@@ -33,8 +34,13 @@ def load_for_decoding(folder: Path, config: DecodeConfig, device: str) -> AnyMod
         import torch
 
         torch.set_num_threads(config.threads or usual_threads())
-        if config.int8 or (config.int8 is None and description.bits == 8):
-            report("fenster has no compiled library for this model here; translating in float32")
+        if library() is None:
+            report(
+                "fenster has no compiled library here; translating in float32 with PyTorch, several times as slow. "
+                "To fix this, install a C++ compiler, then fenster again"
+            )
+        elif config.int8 or (config.int8 is None and description.bits == 8):
+            report("the compiled library cannot compute this model's attention; translating in float32 with PyTorch")
     return load_model(folder, where)
 
 

@@ -135,7 +135,8 @@ def _lines(path: Path) -> list[str]:
 def _as_laid_out(lines: list[str], documents: Sequence[ParallelDocument]) -> list[str] | None:
     """The segments of a file whose lines are those of the test set's own file; None if that does not fit."""
     numbers = [number for document in documents for number in document.lines]
-    if not numbers or len(numbers) != sum(map(len, documents)) or max(numbers) > len(lines):
+    distinct = len({*numbers}) == sum(map(len, documents))  # not in JSONL, where a line is a document
+    if not numbers or not distinct or max(numbers) > len(lines):
         return None
     between = set(range(1, len(lines) + 1)) - set(numbers)
     return None if any(lines[number - 1] for number in between) else [lines[number - 1] for number in numbers]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+import os
 import shutil
 import struct
 import tempfile
@@ -51,7 +52,7 @@ def among(text: str, codes: tuple[str, ...]) -> tuple[str, float]:
 
 @dataclass(frozen=True)
 class _FileArray:
-    """An array in a file, of which parts are read. Threads may share it."""
+    """An array in a file, of which parts are read. Threads and forked processes may share it."""
 
     file: Any
     lock: Lock
@@ -62,12 +63,22 @@ class _FileArray:
     def read(self, first: int = 0, count: int | None = None) -> npt.NDArray[Any]:
         """So many of its numbers from one on; by default all."""
         count = int(np.prod(self.shape)) - first if count is None else count
-        with self.lock:
-            self.file.seek(self.begin + first * self.dtype.itemsize)
-            data = bytearray()
-            while len(data) < count * self.dtype.itemsize:
-                data += self.file.read(count * self.dtype.itemsize - len(data))
+        data = self._bytes(count * self.dtype.itemsize, self.begin + first * self.dtype.itemsize)
         return np.frombuffer(data, self.dtype)
+
+    def _bytes(self, size: int, begin: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            if hasattr(os, "pread"):  # forked processes share the place in a file
+                more = os.pread(self.file.fileno(), size - len(data), begin + len(data))
+            else:  # Windows, which does not fork
+                with self.lock:
+                    self.file.seek(begin + len(data))
+                    more = self.file.read(size - len(data))
+            if not more:
+                raise OSError("the file of the language model is shorter than it was")
+            data += more
+        return data
 
     def __getitem__(self, index: Any) -> Any:
         """One number of a vector, or some rows of a matrix."""
