@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -102,3 +103,9 @@ def test_significant_digits() -> None:
     assert [significant(value) for value in (0, 0.0433, 7.416, 45.38, 273.4, 12_399.2)] == [
         "0", "0.0433", "7.42", "45.4", "273", "12,399",
     ]  # fmt: skip
+
+
+def test_results_name_no_folder_of_some_machine() -> None:
+    paths = list(results_tables.ROOT.joinpath("results").rglob("*.json"))
+    assert len(paths) > 100
+    assert [path for path in paths if re.search(r"/(tmp|home|work|root)/", path.read_text("utf-8"))] == []
