@@ -184,7 +184,16 @@ def test_memories_of_documents_do_not_mix(toy: PreparedData) -> None:
             other = replace(request, source=[*source[:number], sentences(toy, 1, 90 + n)[0]])
             assert searcher.search([replace(other, shared=shared)]) == searcher.search([other])
     assert len(searcher._memories) == 4
-    del documents, shared
+    # Threads divide requests among them; those of one document stay together.
+    requests = [
+        SearchRequest(source, sentences(toy, 3, 60 + n), limits, shared=shared)
+        for n, (shared, source) in enumerate(documents.items())
+        for source in (source[:4], source[:4])
+    ]
+    wanted = [found for request in requests for found in searcher.search([replace(request, shared=None)])]
+    searcher.network.threads = 3
+    assert searcher.search(requests) == wanted
+    del documents, shared, requests, request, other
     gc.collect()
     assert not searcher._memories
 
@@ -209,9 +218,10 @@ def test_threads_company_and_vectors_change_nothing(toy: PreparedData, int8: boo
     network = compiled(make_loaded(toy, "window").model, int8=int8)
     searcher, requests = CompiledSearcher(network, DecodeConfig(beam=4)), some_requests(toy)
     wanted = searcher.search(requests)
-    network.threads = 3
-    assert_identical(searcher.search(requests), wanted)
-    assert_identical(searcher.search(requests[::-1])[::-1], wanted)
+    for network.threads in (2, 3, 7):
+        assert_identical(searcher.search(requests), wanted)
+        assert_identical(searcher.search(requests[::-1])[::-1], wanted)
+        assert_identical(searcher.search(requests[:2]), wanted[:2])
     assert_identical([searcher.search([request])[0] for request in requests], wanted)
     for kind in INSTRUCTIONS[1:]:
         with instructions(kind):

@@ -120,6 +120,8 @@ class Speed:
     """Medians over rounds."""
 
     program: str
+    batch: int
+    """Sentences at a time."""
     sentences: float
     """Per second."""
     tokens: float
@@ -132,35 +134,33 @@ def against(
     device: torch.device,
     count: int,
     beam: int,
-    batch: int,
+    batches: Sequence[int],
     programs: Sequence[str],
     layers: tuple[int, int] = (6, 6),
     rounds: int = 5,
-) -> list[Speed]:
-    """How fast programs translate the same `count` sentences, `batch` at a time. They take turns, `rounds` times, so
+) -> Iterator[Speed]:
+    """How fast programs translate the same `count` sentences, so many at a time. They take turns, `rounds` times, so
     that a busy machine disturbs all alike."""
     rng = np.random.default_rng(0)
     sources = [rng.integers(6, VOCABULARY, SENTENCE).tolist() for _ in range(count)]
     translators = {program: PROGRAMS[program](device, beam, layers) for program in programs}
-    for translate in translators.values():
-        for _ in range(2):  # what is set up once: kernels and graphs in the first call, memory for both in the second
-            translate(sources[:batch])
-    times: dict[str, list[tuple[float, float]]] = {program: [] for program in programs}
-    tokens = dict.fromkeys(programs, 0)
-    for _ in range(rounds):
-        for program, translate in translators.items():
-            if device.type == "cuda":
-                torch.cuda.synchronize()
-            began, used = time.perf_counter(), time.process_time()
-            tokens[program] = sum(translate(sources[first : first + batch]) for first in range(0, count, batch))
-            times[program].append((time.perf_counter() - began, time.process_time() - used))
-    medians = {
-        program: [statistics.median(column) for column in zip(*times[program], strict=True)] for program in times
-    }
-    return [
-        Speed(program, count / seconds, tokens[program] / seconds, cpu / count)
-        for program, (seconds, cpu) in medians.items()
-    ]
+    for batch in batches:
+        groups = [sources[first : first + batch] for first in range(0, count, batch)]
+        for translate in translators.values():
+            for _ in range(2):  # kernels and graphs are set up in the first call, memory for both in the second
+                translate(groups[0])
+        times: dict[str, list[tuple[float, float]]] = {program: [] for program in programs}
+        tokens = dict.fromkeys(programs, 0)
+        for _ in range(rounds):
+            for program, translate in translators.items():
+                if device.type == "cuda":
+                    torch.cuda.synchronize()
+                began, used = time.perf_counter(), time.process_time()
+                tokens[program] = sum(map(translate, groups))
+                times[program].append((time.perf_counter() - began, time.process_time() - used))
+        for program in programs:
+            seconds, cpu = (statistics.median(column) for column in zip(*times[program], strict=True))
+            yield Speed(program, batch, count / seconds, tokens[program] / seconds, cpu / count)
 
 
 def _fenster(
@@ -208,7 +208,10 @@ def _hugging_face(device: torch.device, beam: int, layers: tuple[int, int], prec
     return translate
 
 
-def _ctranslate2(device: torch.device, beam: int, layers: tuple[int, int], kind: str = "float32") -> Any:
+def _ctranslate2(
+    device: torch.device, beam: int, layers: tuple[int, int], kind: str = "float32", workers: bool = False
+) -> Any:
+    """With one worker that has all threads, or with a worker per thread, among which sentences are divided."""
     try:
         import ctranslate2
         from ctranslate2.converters import TransformersConverter
@@ -222,16 +225,18 @@ def _ctranslate2(device: torch.device, beam: int, layers: tuple[int, int], kind:
     with tempfile.TemporaryDirectory() as folder:
         _marian(layers).save_pretrained(f"{folder}/marian")
         Converter(f"{folder}/marian").convert(f"{folder}/ct2", quantization=kind)
+        threads = torch.get_num_threads()
+        inter, intra = (threads, 1) if workers else (1, threads)
         translator = ctranslate2.Translator(
-            f"{folder}/ct2", device=device.type, compute_type=kind, inter_threads=1,
-            intra_threads=torch.get_num_threads(),
-        )  # fmt: skip
+            f"{folder}/ct2", device=device.type, compute_type=kind, inter_threads=inter, intra_threads=intra
+        )
 
     def translate(sources: list[list[int]]) -> int:
         pieces = [[f"p{id}" for id in source] + ["</s>"] for source in sources]
         translated = translator.translate_batch(
-            pieces, beam_size=beam, min_decoding_length=SENTENCE, max_decoding_length=SENTENCE
-        )
+            pieces, beam_size=beam, min_decoding_length=SENTENCE, max_decoding_length=SENTENCE,
+            max_batch_size=-(-len(pieces) // inter),
+        )  # fmt: skip
         return sum(len(result.hypotheses[0]) + 1 for result in translated)
 
     return translate
@@ -245,6 +250,7 @@ PROGRAMS: dict[str, Callable[[torch.device, int, tuple[int, int]], Any]] = {
     "hugging face tf32": partial(_hugging_face, precision="tf32"),
     "ctranslate2": _ctranslate2,
     "ctranslate2 int8": partial(_ctranslate2, kind="int8"),
+    "ctranslate2 int8 workers": partial(_ctranslate2, kind="int8", workers=True),
 }
 
 

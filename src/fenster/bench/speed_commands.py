@@ -109,7 +109,7 @@ def decode(
     naive: Annotated[int, Parameter(validator=Number(gte=0))] = 100,
     int8: Annotated[bool, Parameter(negative="")] = False,
     count: Annotated[int, Parameter(validator=Number(gte=1))] = 32,
-    batch: Annotated[int, Parameter(validator=Number(gte=1))] = 16,
+    batch: Annotated[list[int], Parameter(consume_multiple=True, negative="", validator=Number(gte=1))] | None = None,
     programs: Annotated[list[str], Parameter(consume_multiple=True, negative="")] | None = None,
     layers: tuple[int, int] = (6, 6),
     rounds: Annotated[int, Parameter(validator=Number(gte=1))] = 5,
@@ -127,7 +127,7 @@ def decode(
     fenster bench decode
     fenster bench decode --sentences 10 1000 --programs fenster "hugging face" ctranslate2
     fenster bench decode --int8 --sentences 1 100 300 1000 --naive 1000
-    fenster bench decode --int8 --programs "fenster int8" "ctranslate2 int8" --layers 10 3 --batch 4
+    fenster bench decode --int8 --programs "fenster int8" "ctranslate2 int8" --layers 10 3 --batch 1 4 16
     ```
 
     Parameters
@@ -141,11 +141,11 @@ def decode(
     count
         Sentences for the comparison of programs.
     batch
-        Sentences per batch in that comparison.
+        Sentences per batch in that comparison; 16 by default.
     programs
-        Any of fenster, fenster float32, fenster int8, hugging face (transformers), hugging face tf32, ctranslate2 and
-        ctranslate2 int8; fenster alone by default. On a GPU, fenster multiplies in TF32 by default, Hugging Face does
-        not.
+        Any of fenster, fenster float32, fenster int8, hugging face (transformers), hugging face tf32, ctranslate2,
+        ctranslate2 int8 and ctranslate2 int8 workers (a worker with one thread for each core, instead of one with all
+        threads); fenster alone by default. On a GPU, fenster multiplies in TF32 by default, Hugging Face does not.
     layers
         Layers of the encoder and the decoder in the comparison; the bundled model has 10 3.
     rounds
@@ -162,6 +162,8 @@ def decode(
     unknown = sorted(set(programs or ()) - set(bench_decode.PROGRAMS))
     if unknown:
         raise FensterError(f"no program is called {unknown[0]!r}", expected=", ".join(bench_decode.PROGRAMS))
+    # CTranslate2 may change the number of threads later.
+    measured_on, threads = machine(on.type), torch.get_num_threads()
     numbers = sorted(sentences or [10, 100, 300, 1000])
     table = Table("sentence", "in reach only", "everything again", "ratio", "memory", box=None)
     rows: list[bench_decode.SentenceTime] = []
@@ -180,31 +182,36 @@ def decode(
             f"a document of {numbers[-1]:,} sentences, interpolated: {total[0]:,.0f} s in reach only, "
             f"{total[1]:,.0f} s with everything again ({total[1] / total[0]:.1f}x)"
         )
-    speeds = Table("program", "sentences/s", "target tokens/s", "ratio", "CPU s/sentence", box=None)
-    shape = (layers[0], layers[1])
-    measured = bench_decode.against(on, count, beam, batch, programs or ["fenster"], shape, rounds)
-    for speed in measured:
-        speeds.add_row(
-            speed.program,
-            f"{speed.sentences:,.2f}",
-            f"{speed.tokens:,.0f}",
-            f"{speed.sentences / measured[0].sentences:.2f}",
-            f"{speed.cpu:.3f}",
-        )
+    speeds = Table("batch", "program", "sentences/s", "target tokens/s", "ratio", "CPU s/sentence", box=None)
+    shape, batches = (layers[0], layers[1]), batch or [16]
+    measured: list[bench_decode.Speed] = []
+    with bar("programs", len(batches) * len(programs or ["fenster"])) as advance:
+        for speed in bench_decode.against(on, count, beam, batches, programs or ["fenster"], shape, rounds):
+            advance(1)
+            measured.append(speed)
+            first = next(other for other in measured if other.batch == speed.batch)
+            speeds.add_row(
+                str(speed.batch),
+                speed.program,
+                f"{speed.sentences:,.2f}",
+                f"{speed.tokens:,.0f}",
+                f"{speed.sentences / first.sentences:.2f}",
+                f"{speed.cpu:.3f}",
+            )
     Console(width=100).print(speeds)
     if json_ is not None:
         figures = {
-            "command": {"count": count, "beam": beam, "batch": batch, "layers": shape, "rounds": rounds},
+            "command": {"count": count, "beam": beam, "batch": batches, "layers": shape, "rounds": rounds},
             "device": on.type,
-            "machine": machine(on.type),
-            "threads": torch.get_num_threads(),
+            "machine": measured_on,
+            "threads": threads,
             "by_position": [asdict(row) for row in rows],
             "programs": [asdict(speed) for speed in measured],
         }
         write_figures(json_, figures)
     print(
         f"base model, {layers[0]} + {layers[1]} layers, 15k vocabulary, beam {beam}, sentences of "
-        f"{bench_decode.SENTENCE} tokens, {batch} at a time, {machine(on.type)}"
+        f"{bench_decode.SENTENCE} tokens, {measured_on}"
     )
 
 

@@ -19,7 +19,7 @@ _FUNCTIONS = {  # arguments and result, as the C++ files have them
     "fenster_multiply": ("ppspi", _INT),
     "fenster_use_instructions": ("i", _INT),
     "fenster_structure_bytes": ("i", _SIZE),
-    "fenster_search_new": ("pppssip", _INT),
+    "fenster_search_new": ("pppssisp", _INT),
     "fenster_search_run": ("ps", _INT),
     "fenster_search_logs": ("pp", _INT),
     "fenster_search_step": ("ppps", _INT),

@@ -98,7 +98,7 @@ template <typename Part>
 void in_parts(long count, int threads, double work, double least_work, const Part& part) {
   const long parts = std::max(1L, std::min({static_cast<long>(threads), count, static_cast<long>(work / least_work)}));
   if (parts == 1) return part(0, count);
-  Pool::of_process().run(parts, [&](long number) { part(count * number / parts, count * (number + 1) / parts); });
+  Pool::current().run(parts, [&](long number) { part(count * number / parts, count * (number + 1) / parts); });
 }
 
 constexpr long up(long value, long step) { return (value + step - 1) / step * step; }

@@ -133,7 +133,7 @@ class Layers {
   }
 
   const Network& network;
-  const int threads;
+  int threads;
   const long width;
 
  private:

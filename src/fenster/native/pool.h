@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <exception>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -18,19 +19,20 @@
 
 class Pool {
  public:
-  // The pool of this process. It is never destroyed: its threads end with the process. A process that was forked has none
-  // of its parent's threads, and makes a pool of its own.
-  static Pool& of_process() {
-    static std::mutex making;
-    static Pool* pool = nullptr;
-    static long owner = 0;
-    const std::lock_guard<std::mutex> hold(making);
-    if (!pool || owner != process()) {
-      pool = new Pool;
-      owner = process();
-    }
-    return *pool;
-  }
+  // The pool for what the calling thread has to do: the first of the process, or that of the team it leads.
+  static Pool& current() { return numbered(team()); }
+
+  // While it exists, this thread leads team n of those that work side by side: what it splits does not wait for theirs.
+  class Leading {
+   public:
+    explicit Leading(long n) : before_(team()) { team() = n + 1; }
+    ~Leading() { team() = before_; }
+    Leading(const Leading&) = delete;
+    Leading& operator=(const Leading&) = delete;
+
+   private:
+    const long before_;
+  };
 
   // Call work(0) … work(parts - 1), one of them here. Where another thread of the program uses the pool, all are called
   // here. What one of them throws is thrown here when all have ended.
@@ -66,6 +68,27 @@ class Pool {
 
  private:
   static constexpr int kLooks = 400;  // at a word that another thread will change: some 20 microseconds
+
+  static long& team() {
+    static thread_local long number = 0;
+    return number;
+  }
+
+  // Pools are never destroyed: their threads end with the process. A process that was forked has none of its parent's
+  // threads, and makes pools of its own.
+  static Pool& numbered(long number) {
+    static std::mutex making;
+    static std::map<long, Pool*> pools;
+    static long owner = 0;
+    const std::lock_guard<std::mutex> hold(making);
+    if (owner != process()) {
+      pools.clear();
+      owner = process();
+    }
+    Pool*& pool = pools[number];
+    if (!pool) pool = new Pool;
+    return *pool;
+  }
 
   static long process() {
 #if defined(_WIN32)

@@ -48,7 +48,7 @@ class CompiledSearcher(Searcher):
         search = TermSearch(readings[0], self.symbols, self._joins_word)
         width = search.width(self.config.beam)
         try:
-            with self._begun(readings, width) as handle:
+            with self._begun(readings, width, shares=1) as handle:
                 steps = _Steps(handle, len(readings), self.network.vocab_size)
                 return search.run(steps, self.config.beam, self.config.normalisation)
         except MemoryError:
@@ -56,7 +56,7 @@ class CompiledSearcher(Searcher):
 
     def _search(self, requests: Sequence[SearchRequest]) -> list[list[Hypothesis]]:
         library = required_library()
-        with self._begun(requests, self.config.beam) as handle:
+        with self._begun(requests, self.config.beam, shares=self._threads) as handle:
             while check(library.fenster_search_run(handle, _MILLISECONDS)) == MORE:
                 pass
             numbers, scores = ctypes.c_void_p(), ctypes.c_void_p()
@@ -67,8 +67,9 @@ class CompiledSearcher(Searcher):
             return _read(_array(numbers, ctypes.c_int32, counts[0]), _array(scores, ctypes.c_double, counts[1]))
 
     @contextmanager
-    def _begun(self, requests: Sequence[SearchRequest], lines: int) -> Iterator[ctypes.c_void_p]:
-        """A search before its first step, of at most so many hypotheses per request."""
+    def _begun(self, requests: Sequence[SearchRequest], lines: int, shares: int) -> Iterator[ctypes.c_void_p]:
+        """Searches before their first step, of at most so many hypotheses per request. Requests are divided among so
+        many threads at most, each with its share."""
         library, network = required_library(), self.network
         made = [self._request(request) for request in requests]
         structures = (Request * len(made))(*(request for request, _ in made))
@@ -77,7 +78,7 @@ class CompiledSearcher(Searcher):
             ctypes.byref(network.structure),
             ctypes.byref(self._settings()),
             structures,
-            *(len(made), lines, self.config.threads or network.threads),
+            *(len(made), lines, self._threads, shares),
             ctypes.byref(handle),
         )
         check(status)
@@ -85,6 +86,10 @@ class CompiledSearcher(Searcher):
             yield handle
         finally:
             library.fenster_search_free(handle)
+
+    @property
+    def _threads(self) -> int:
+        return self.config.threads or self.network.threads
 
     def _settings(self) -> Settings:
         config, placeholders = self.config, self.symbols.placeholders
