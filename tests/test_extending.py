@@ -97,7 +97,7 @@ class OneByOneSession(SentenceSession):
         return super().requests(min(room, 1))
 
     def _request(self, number: int) -> SearchRequest:
-        return SearchRequest([self._source[number]], (), LengthConstraints((5,), min_tokens=1))
+        return SearchRequest([self._source[number]], (), LengthConstraints((5,), min_tokens=1), number=number)
 
 
 class Length(Metric):

@@ -21,7 +21,7 @@ from fenster.decode.config import DecodeConfig
 from fenster.decode.scoring import score, score_in_context
 from fenster.decode.search import Searcher, SearchRequest
 from fenster.decode.search.pytorch.searcher import PytorchSearcher
-from fenster.decode.strategies import STRATEGIES, SourceDocument
+from fenster.decode.strategies import STRATEGIES, SourceDocument, SourceSentence
 from fenster.decode.strategies.full_segment import fit
 from fenster.decode.strategies.sequential import Prefix, SequentialStrategy
 from fenster.decode.translator import Translator
@@ -260,13 +260,37 @@ def test_scoring_gives_the_context_of_training(
     assert sum(found, ()) == pytest.approx(sum(expected, ()))
 
 
+def test_long_documents_begin_at_once(toy: PreparedData, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Segments are planned as they are needed, and what has left is not kept."""
+    translator = Translator(make_loaded(toy, "window"), DecodeConfig(beam=1, length_ratio=1.0, lookahead=1))
+    planned: list[str] = []
+    plan = translator.planner.plan
+
+    def counting(text: str, *more: Any) -> Any:
+        planned.append(text)
+        return plan(text, *more)
+
+    monkeypatch.setattr(translator.planner, "plan", counting)
+    texts = [text for n in range(20) for text in (f"It is old, {n}.", "")]
+    state = translator.open(0, Document.of("", texts), translator.translate(texts[:4]).segments)
+    planned.clear()
+    pool = translator.pool()
+    pool.add(state)
+    count = 0
+    while not state.finished:
+        count += sum(1 for _ in pool.step())
+        assert len(planned) <= count + 3 and len(state._plan._plans) <= 6 and len(state._plan._pieces) <= 4
+        pool.gather()
+    assert count == 36 and planned == texts[7:]
+
+
 def test_single_sentences_begin_as_in_training(toy: PreparedData) -> None:
     """Without predecessors a system with k sentences of context has only ever seen `<bod>` before a sentence."""
     source = toy.tokenizer.encode_each(["a b"] * 3)
 
     def requests(kind: str, done: int = 0, **settings: Any) -> list[SearchRequest]:
         strategy = Translator(make_loaded(toy, kind), DecodeConfig(**settings)).strategy
-        return strategy.begin(SourceDocument(source, source[:done])).requests(9)
+        return strategy.begin(SourceDocument(map(SourceSentence, source), source[:done])).requests(9)
 
     for kind, bod in (("concat-2", True), ("concat", False), ("sentence", False)):
         assert [request.bod for request in requests(kind, strategy="sentence")] == [bod] * 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,6 +16,7 @@ from fenster.data.tokenizer import SEP_ID, Ids
 from fenster.decode.assemble import Assembler
 from fenster.decode.config import FILE_SETTINGS, DecodeConfig
 from fenster.decode.cross_attention import cross_attention
+from fenster.decode.document_plan import DocumentPlan, PlannedSegment
 from fenster.decode.document_state import DocumentState
 from fenster.decode.document_style import DocumentStyle
 from fenster.decode.given import Given, Pairs, as_document, as_history
@@ -29,7 +31,7 @@ from fenster.decode.pool import DocumentPool, SegmentEvent
 from fenster.decode.result import Translated, Translation
 from fenster.decode.search import ControlSymbols, Hypothesis, SearchRequest
 from fenster.decode.second_try import SecondTry
-from fenster.decode.strategies import SourceDocument, make_strategy
+from fenster.decode.strategies import SourceDocument, SourceSentence, make_strategy
 from fenster.document import Document, Segment
 from fenster.errors import ConfigError, InputError
 from fenster.io.hashing import file_sha256
@@ -187,39 +189,43 @@ class Translator:
         terms: GivenTerms | None = None,
     ) -> DocumentState:
         """A document that is ready for a pool, under a number of the caller's choice; `terms` are its glossary."""
-        planner = self.planner_with(terms or {})
-        plans: list[SegmentPlan] = []
-        remembered: dict[int, list[tuple[Ids, Ids]]] = {}
-        pieces = 0
-        for segment in document.segments:
-            text = normalise(segment.text)
-            if text in self.memory and not segment.marks:
-                plans.append(SegmentPlan(text, (self.memory[text],)))
-                ours, theirs = self._encode([text, self.memory[text]])
-                remembered.setdefault(pieces, []).append((ours, theirs))
-            else:
-                plans.append(planner.plan(segment.text, self._register(segment), segment.marks))
-                pieces += len(plans[-1].pieces)
         if gold is not None and len(gold) != len(document):
             raise ConfigError(f"gold has {len(gold)} segments, but the document has {len(document)}")
-        known = [
-            np.array(ids, dtype=self.tokenizer.dtype)
-            for one, plan in zip(done, plans, strict=False)
-            for ids in _by_piece(one.ids, len(plan.pieces))
-        ]
-        source = SourceDocument(
-            [piece.source for plan in plans for piece in plan.pieces],
-            known,
-            list(zip(*(self._encode([pair[side] for pair in history]) for side in (0, 1)), strict=True)),
-            None if gold is None else self._gold(gold, plans),
-            remembered,
-        )
+        for segment in document.segments:
+            self._register(segment)
+        plan = DocumentPlan(self._planned(document, self.planner_with(terms or {}), gold), len(document))
+        known: list[Ids] = []
+        for index, one in enumerate(done[: len(plan)]):
+            known += (
+                np.array(ids, dtype=self.tokenizer.dtype) for ids in _by_piece(one.ids, len(plan[index].pieces))
+            )
+            plan.drop(index)
+        earlier = list(zip(*(self._encode([pair[side] for pair in history]) for side in (0, 1)), strict=True))
+        context = (SourceSentence(ours, known=theirs) for ours, theirs in earlier)
+        session = self.strategy.begin(SourceDocument(chain(context, plan.sentences()), known))
         policy = self.config.quotes if self.config.protection else "model"
         quotes = DocumentQuotes(self.planner.quotes, policy, [*(source for source, _ in history), *document.texts])
         style = DocumentStyle(self.planner.counter, quotes, self.config.register == "steady")
         for one in done:
             style.add(one.source, one.text)
-        return DocumentState(number, plans, len(done), self.strategy.begin(source), style)
+        return DocumentState(number, plan, len(done), session, style)
+
+    def _planned(self, document: Document, planner: Planner, gold: Document | None) -> Iterator[PlannedSegment]:
+        """Segment by segment. Of gold translations, as the model would have spelt them, the first piece has all."""
+        for index, segment in enumerate(document.segments):
+            text = normalise(segment.text)
+            if text in self.memory and not segment.marks:
+                ours, theirs = self._encode([text, self.memory[text]])
+                copied = SegmentPlan(text, (self.memory[text],))
+                yield PlannedSegment(copied, (SourceSentence(ours, known=theirs),))
+                continue
+            plan = planner.plan(segment.text, self._register(segment), segment.marks)
+            sentences = [SourceSentence(piece.source) for piece in plan.pieces]
+            if gold is not None:
+                (spelt,) = self._encode([gold.segments[index].text])
+                golds = [spelt, *([spelt[:0]] * len(sentences))]
+                sentences = [one._replace(gold=ids) for one, ids in zip(sentences, golds, strict=False)]
+            yield PlannedSegment(plan, tuple(sentences))
 
     def planner_with(self, terms: GivenTerms) -> Planner:
         """The planner of documents with these terms; those of the last few glossaries are kept."""
@@ -243,13 +249,6 @@ class Translator:
                 fix="leave the register out, or choose a model that was prepared with tokenizer.symbols",
             )
         return register
-
-    def _gold(self, gold: Document, plans: Sequence[SegmentPlan]) -> list[Ids]:
-        """Translations as the model would have spelt them: the first piece of a segment has all of its text."""
-        ids: list[Ids] = []
-        for text, plan in zip(self._encode(gold.texts), plans, strict=True):
-            ids += [text if number == 0 else text[:0] for number in range(len(plan.pieces))]
-        return ids
 
     def _encode(self, texts: Sequence[str]) -> list[Ids]:
         return self.tokenizer.encode_each([normalise(text) for text in texts])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import lzma
 import os
 import shutil
@@ -31,7 +32,7 @@ def identifier() -> Any:
     with lzma.open(MODEL_DIR / MODEL_FILE) as packed:
         shutil.copyfileobj(packed, file, 1 << 20)
     model = dict(_arrays(file))
-    return LanguageIdentifier(
+    made = LanguageIdentifier(
         model["ptc"],
         model["pc"].read(),
         model["classes"].read().tolist(),
@@ -40,6 +41,16 @@ def identifier() -> Any:
         norm_probs=True,
         tk_row=array("I", model["nextmove_row"].read().astype(np.uint32)),
     )
+    made._rowbase = array("I", made._rowbase)  # a list needs eight times the memory
+    _release_memory()
+    return made
+
+
+def _release_memory() -> None:
+    """Return what unpacking needed to the system, where the C library would keep it: glibc does."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+    if trim is not None:
+        trim(0)
 
 
 def among(text: str, codes: tuple[str, ...]) -> tuple[str, float]:

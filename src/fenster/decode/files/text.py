@@ -34,7 +34,7 @@ EndedLine = tuple[tuple[int, str], str]
 """((number, text), end) of a line."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Line:
     """A line of the input: layout and runs of sentences in turn, layout first and last."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fenster.decode.config import DecodeConfig
-from fenster.decode.strategies.base import SentenceResult, Session, SourceDocument, Strategy
+from fenster.decode.strategies.base import SentenceResult, Session, SourceDocument, SourceSentence, Strategy
 from fenster.decode.strategies.full_segment import FullSegmentStrategy
 from fenster.decode.strategies.sentence import SentenceStrategy
 from fenster.decode.strategies.sequential import SequentialStrategy
@@ -37,4 +37,13 @@ def make_strategy(loaded: AnyModel, config: DecodeConfig) -> Strategy:
     return strategy
 
 
-__all__ = ["AUTO", "STRATEGIES", "SentenceResult", "Session", "SourceDocument", "Strategy", "make_strategy"]
+__all__ = [
+    "AUTO",
+    "STRATEGIES",
+    "SentenceResult",
+    "Session",
+    "SourceDocument",
+    "SourceSentence",
+    "Strategy",
+    "make_strategy",
+]

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -21,20 +21,28 @@ from fenster.errors import ConfigError
 from fenster.model.description import AnyModel
 
 
+class SourceSentence(NamedTuple):
+    """A sentence of the source, as the model reads it."""
+
+    ids: Ids
+    known: Ids | None = None
+    """Its translation, if there is one already: the sentence is context only, and has no number."""
+    gold: Ids | None = None
+    """A translation that serves as context instead of the model's own."""
+
+
 @dataclass(frozen=True)
 class SourceDocument:
-    """What a strategy knows of a document: ids of the sentences to translate, and what is given."""
+    """What a strategy knows of a document."""
 
-    source: list[Ids]
+    sentences: Iterable[SourceSentence]
+    """In order, each made when it is asked for."""
     done: Sequence[Ids] = ()
-    """Translations of its first sentences that exist already; they are not made again."""
-    history: Sequence[tuple[Ids, Ids]] = ()
-    """Earlier sentences with their translations: context only."""
-    gold: Sequence[Ids] | None = None
-    """Translations that serve as context instead of the model's own."""
-    known: Mapping[int, Sequence[tuple[Ids, Ids]]] = field(default_factory=dict)
-    """Further sentences with translations that are known, by the number of the sentence that they stand before; they
-    are context only."""
+    """Translations that exist already of the first sentences that have a number; they are not made again."""
+
+    def read(self) -> list[Ids]:
+        """All sentences that have a number."""
+        return [sentence.ids for sentence in self.sentences if sentence.known is None]
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,8 @@ class FullSegmentStrategy(Strategy):
 
 class FullSegmentSession(Session):
     def __init__(self, strategy: FullSegmentStrategy, document: SourceDocument) -> None:
-        self._strategy, self._source = strategy, document.source
-        lengths = estimated_lengths(document.source, strategy.ratio)
+        self._strategy, self._source = strategy, document.read()
+        lengths = estimated_lengths(self._source, strategy.ratio)
         self._done = len(document.done)
         # A block that was interrupted is searched again, and only its missing sentences are taken.
         self._waiting = deque(span for span in strategy.context.blocks(lengths) if span.end > self._done)

@@ -18,7 +18,7 @@ class SentenceStrategy(Strategy):
 
 class SentenceSession(Session):
     def __init__(self, strategy: SentenceStrategy, document: SourceDocument) -> None:
-        self._strategy, self._source = strategy, document.source
+        self._strategy, self._source = strategy, document.read()
         self._next = len(document.done)
         self._out: deque[int] = deque()
 

@@ -8,14 +8,23 @@ result and makes the cost of a sentence, and the size of caches, independent of 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Literal
 
 from fenster.data.context import estimated_lengths
 from fenster.data.tokenizer import Ids
 from fenster.decode.search import Hypothesis, LengthConstraints, SearchRequest, SharedContext
-from fenster.decode.strategies.base import SentenceResult, Session, SourceDocument, Strategy, without_symbols
+from fenster.decode.strategies.base import (
+    SentenceResult,
+    Session,
+    SourceDocument,
+    SourceSentence,
+    Strategy,
+    without_symbols,
+)
 from fenster.model.attention.alignment import ALIGNMENTS
 
 
@@ -98,35 +107,44 @@ class SequentialStrategy(Strategy):
 
 
 class SequentialSession(Session):
+    """Sentences are read as far as the next search needs them, so that long documents begin at once."""
+
     def __init__(self, strategy: SequentialStrategy, document: SourceDocument) -> None:
-        self._strategy, self._gold = strategy, document.gold
-        # All sentences in order: `_known` has the translations of those that are given, `_numbers` the numbers of the
-        # others.
-        source: list[Ids] = []
-        self._known: dict[int, Ids] = {}
-        self._numbers: dict[int, int] = {}
-        for number, sentence in enumerate([*document.source, None]):
-            for ours, theirs in (*(document.history if not number else ()), *document.known.get(number, ())):
-                self._known[len(source)] = theirs
-                source.append(ours)
-            if sentence is not None:
-                self._numbers[len(source)] = number
-                source.append(sentence)
-        self._prefix = Prefix(source)
+        self._strategy = strategy
+        self._unread = iter(document.sentences)
+        self._read: deque[SourceSentence] = deque()  # from the next sentence on
+        self._prefix = Prefix([])  # with the sentences that have been read
+        self._number = 0  # of the next sentence
         self._skip_known()
-        for number, translation in enumerate(document.done):
-            self._prefix.add(translation if self._gold is None else self._gold[number])
-            self._skip_known()
+        for translation in document.done:
+            self._add(translation)
         self._parts: list[int] | None = None
         self._busy = False
         self._shared = SharedContext(0)
 
+    def _add(self, translation: Ids) -> None:
+        """The translation of the next sentence."""
+        gold = self._read.popleft().gold
+        self._prefix.add(translation if gold is None else gold)
+        self._number += 1
+        self._skip_known()
+
     def _skip_known(self) -> None:
-        while self._prefix.next in self._known:
-            self._prefix.add(self._known[self._prefix.next])
+        self._read_ahead(1 + self._strategy.config.lookahead)
+        while self._read and (known := self._read[0].known) is not None:
+            self._read.popleft()
+            self._prefix.add(known)
+            self._read_ahead(1 + self._strategy.config.lookahead)
+
+    def _read_ahead(self, count: int | None) -> None:
+        """Until `count` sentences from the next one on have been read, or all."""
+        missing = None if count is None else max(0, count - len(self._read))
+        for sentence in islice(self._unread, missing):
+            self._read.append(sentence)
+            self._prefix.source.append(sentence.ids)
 
     def requests(self, room: int) -> list[SearchRequest]:
-        if self._busy or not room or self._prefix.next == len(self._prefix.source):
+        if self._busy or not room or not self._read:
             return []
         self._busy = True
         strategy, number = self._strategy, self._prefix.next
@@ -135,7 +153,7 @@ class SequentialSession(Session):
         request = strategy.request(self._prefix, first=first, bod=bod, lookahead=strategy.config.lookahead)
         if self._shared.first != first:
             self._shared = SharedContext(first)
-        return [replace(request, number=self._numbers[number], shared=self._shared)]
+        return [replace(request, number=self._number, shared=self._shared)]
 
     def _first(self, number: int) -> int:
         """The first sentence of the context of sentence `number`."""
@@ -145,14 +163,14 @@ class SequentialSession(Session):
         if preceding == "document":
             return 0
         if self._parts is None:
+            self._read_ahead(None)
             lengths = estimated_lengths(self._prefix.source, self._strategy.ratio)
             self._parts = [span.begin for span in self._strategy.context.blocks(lengths)]
         return self._parts[bisect_right(self._parts, number) - 1]
 
     def take(self, hypotheses: Sequence[Hypothesis]) -> list[SentenceResult]:
-        number = self._numbers[self._prefix.next]
-        self._prefix.add(without_symbols(hypotheses[0]) if self._gold is None else self._gold[number])
-        self._skip_known()
+        number = self._number
+        self._add(without_symbols(hypotheses[0]))
         self._busy = False
         return [SentenceResult(number, hypotheses)]
 
