@@ -21,6 +21,28 @@ from fenster.errors import ConfigError, counted
 warnings.filterwarnings("ignore", 'Field name "register"', UserWarning)
 
 
+_EXPECTED = {  # pydantic's kinds of errors
+    "int_parsing": "a whole number",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_parsing": "a number",
+    "float_type": "a number",
+    "finite_number": "a number that is not infinite",
+    "bool_parsing": "true or false",
+    "bool_type": "true or false",
+    "string_type": "text",
+    "greater_than": "more than {gt}",
+    "greater_than_equal": "at least {ge}",
+    "less_than": "less than {lt}",
+    "less_than_equal": "at most {le}",
+    "literal_error": "{expected}",
+    "model_type": "keys with values",
+    "dict_type": "keys with values",
+    "list_type": "a list",
+    "tuple_type": "a list",
+}
+
+
 class Config(BaseModel):
     """Base of every configuration: immutable, no unknown keys, field texts double as documentation."""
 
@@ -137,11 +159,19 @@ def _describe(problem: Any, model: type[BaseModel], data: object) -> str:
         # An error of several keys together has a whole section as its input: the message is enough.
         silent = problem["type"] == "missing" or isinstance(problem["input"], dict)
         given = "" if silent else f" (got {problem['input']!r})"
-        message = problem["msg"].removeprefix("Value error, ")
+        message = _message(problem)
         return f"{where}: {message}{given}" if where else f"{message}{given}"
     close = difflib.get_close_matches(parts[-1], known, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else f"; known keys: {', '.join(known)}" if known else ""
     return f"{where}: unknown key{hint}"
+
+
+def _message(problem: Any) -> str:
+    if problem["type"] == "missing":
+        return "is required"
+    if problem["type"] in _EXPECTED:
+        return "expected " + _EXPECTED[problem["type"]].format(**problem.get("ctx", {}))
+    return str(problem["msg"]).removeprefix("Value error, ")
 
 
 def _locate(model: type[BaseModel], location: tuple[int | str, ...], data: object) -> tuple[list[str], list[str]]:

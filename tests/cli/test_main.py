@@ -254,7 +254,10 @@ def test_options_of_decoding_are_those_of_its_config(capsys: pytest.CaptureFixtu
     for name in DecodeConfig.model_fields:
         assert f"--{name.replace('_', '-')}" in shown
     assert "--lanes" not in shown
-    for option, value, told in (("--beam", "0", "beam: Input should be"), ("--context", "bla", "context")):
+    for option, value, told in (
+        ("--beam", "0", "beam: expected at least 1"),
+        ("--context", "bla", "context"),
+    ):
         with pytest.raises(SystemExit) as ended:
             main(["translate", "x.txt", option, value])
         errors = capsys.readouterr().err

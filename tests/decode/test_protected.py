@@ -200,12 +200,21 @@ def test_marks_and_invisible_characters_are_no_part_of_words(symbols: Tokenizer)
     (piece,) = planner.plan("The la\u00admp is\u200b old.").pieces
     assert piece.text.parts == ("The la\u00admp is\u200b old.",)
     assert symbols.decode(piece.source) == "The lamp is old."
+    (piece,) = planner.plan("\u202aThe \u2068lamp\u2069 is old.\u202c").pieces
+    assert symbols.decode(piece.source) == "The lamp is old."
 
 
 def test_words_with_unknown_characters_are_protected(symbols: Tokenizer) -> None:
     planner = Planner(symbols, ("en", "de"), DecodeConfig())
     (piece,) = planner.plan("We live in \u0141\u00f3d\u017a, not in \u20b9500.").pieces
     assert sorted(piece.text.values.values()) == ["\u0141\u00f3d\u017a", "\u20b9500."]
+
+
+def test_what_only_has_unknown_characters_is_reported(toy: PreparedData, symbols: Tokenizer) -> None:
+    made = translator(loaded(toy, symbols))
+    city = "\u0141\u00f3d\u017a."
+    assert made.is_unreadable(city)
+    assert not made.is_unreadable(f"We live in {city}") and not made.is_unreadable("Lamp.")
 
 
 def test_what_is_too_long_for_a_word_is_protected(symbols: Tokenizer) -> None:

@@ -1,5 +1,7 @@
 """Documents in, documents out: nothing lost, strategies as the paper defines them."""
 
+import gc
+import weakref
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -258,6 +260,19 @@ def test_scoring_gives_the_context_of_training(
         expected += each.tokens[-1:] if kind == "concat-2" or context == 2 else each.tokens
     assert [len(tokens) for tokens in found] == [len(tokens) for tokens in expected]
     assert sum(found, ()) == pytest.approx(sum(expected, ()))
+
+
+def test_a_translator_that_nobody_uses_is_freed(toy: PreparedData) -> None:
+    """With its weights, at once: they are too large to wait for the garbage collector."""
+    translator = Translator(make_loaded(toy, "window"), DecodeConfig(beam=1))
+    translator.translate("It is old.")
+    gone = weakref.ref(translator)
+    gc.disable()
+    try:
+        del translator
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_long_documents_begin_at_once(toy: PreparedData, monkeypatch: pytest.MonkeyPatch) -> None:

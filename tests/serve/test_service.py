@@ -86,6 +86,7 @@ def test_errors_are_libretranslates(start: Start, body: object, status: int, mes
     answer = httpx.post(f"{url}/translate", content=content, headers={"Content-Type": "application/json"})
     assert answer.status_code == status and list(answer.json()) == ["error"] and message in answer.json()["error"]
     assert httpx.get(f"{url}/health").json() == {"status": "ok"}
+    assert httpx.head(f"{url}/health").status_code == 200
 
 
 def test_files_go_in_and_out(start: Start) -> None:
@@ -352,6 +353,8 @@ def test_the_page_and_what_it_asks_for(start: Start) -> None:
     assert sum(one["weight"] for one in words) == pytest.approx(1, abs=0.3)
     wrong = httpx.post(f"{url}/v1/attention", json=body | {"targets": ["Hier."]})
     assert wrong.status_code == 400
+    missing = httpx.post(f"{url}/v1/attention", json=body | {"word": 30})
+    assert missing.status_code == 400 and "no word 30" in missing.text
     large = httpx.post(f"{url}/v1/attention", json={"sources": ["x" * 3000], "targets": ["y" * 3000], "word": 0})
     assert large.status_code == 413
 

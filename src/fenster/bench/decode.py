@@ -143,7 +143,10 @@ def against(
     that a busy machine disturbs all alike."""
     rng = np.random.default_rng(0)
     sources = [rng.integers(6, VOCABULARY, SENTENCE).tolist() for _ in range(count)]
-    translators = {program: PROGRAMS[program](device, beam, layers) for program in programs}
+    threads, translators = torch.get_num_threads(), {}
+    for program in programs:
+        translators[program] = PROGRAMS[program](device, beam, layers)
+        torch.set_num_threads(threads)  # CTranslate2 changes the number for all
     for batch in batches:
         groups = [sources[first : first + batch] for first in range(0, count, batch)]
         for translate in translators.values():
@@ -155,6 +158,7 @@ def against(
             for program, translate in translators.items():
                 if device.type == "cuda":
                     torch.cuda.synchronize()
+                torch.set_num_threads(threads)
                 began, used = time.perf_counter(), time.process_time()
                 tokens[program] = sum(map(translate, groups))
                 times[program].append((time.perf_counter() - began, time.process_time() - used))

@@ -162,8 +162,6 @@ def decode(
     unknown = sorted(set(programs or ()) - set(bench_decode.PROGRAMS))
     if unknown:
         raise FensterError(f"no program is called {unknown[0]!r}", expected=", ".join(bench_decode.PROGRAMS))
-    # CTranslate2 may change the number of threads later.
-    measured_on, threads = machine(on.type), torch.get_num_threads()
     numbers = sorted(sentences or [10, 100, 300, 1000])
     table = Table("sentence", "in reach only", "everything again", "ratio", "memory", box=None)
     rows: list[bench_decode.SentenceTime] = []
@@ -203,15 +201,15 @@ def decode(
         figures = {
             "command": {"count": count, "beam": beam, "batch": batches, "layers": shape, "rounds": rounds},
             "device": on.type,
-            "machine": measured_on,
-            "threads": threads,
+            "machine": machine(on.type),
+            "threads": torch.get_num_threads(),
             "by_position": [asdict(row) for row in rows],
             "programs": [asdict(speed) for speed in measured],
         }
         write_figures(json_, figures)
     print(
         f"base model, {layers[0]} + {layers[1]} layers, 15k vocabulary, beam {beam}, sentences of "
-        f"{bench_decode.SENTENCE} tokens, {measured_on}"
+        f"{bench_decode.SENTENCE} tokens, {machine(on.type)}"
     )
 
 

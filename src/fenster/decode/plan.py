@@ -128,6 +128,10 @@ class Planner:
             return self._copied(text, singles)
         return SegmentPlan(text, tuple(part for part in (text[:first], *parts, text[last:]) if part), warnings)
 
+    def has_unusual_letters(self, text: str) -> bool:
+        """True if it has letters that the model would make nonsense of."""
+        return any(one.isalpha() and one not in self._usual_characters for one in text)
+
     def _copied(self, text: str, singles: Sequence[tuple[int, int]] = ()) -> SegmentPlan:
         """A segment without words, its numbers as the target language writes them: a cell of a table."""
         written = text

@@ -58,7 +58,8 @@ class Translator:
         self._assembler = Assembler(loaded, checker)
         self._second_try = SecondTry(self._searcher, self.planner, self.tokenizer, self.strategy, checker)
         self._glossary_search = GlossarySearch(self._searcher, self.planner, self.tokenizer)
-        self._planner_with = lru_cache(8)(lambda terms: self.planner.with_terms(dict(terms)))
+        # Not of `self`: a translator is freed as soon as nobody uses it, with its weights.
+        self._planner_with = lru_cache(8)(lambda terms: planner.with_terms(dict(terms)))
         self.memory = read_memory(self.config.memory)
         if self.config.register not in ("auto", "steady"):
             self._check_register(self.config.register)
@@ -166,8 +167,13 @@ class Translator:
 
     def is_unreadable(self, text: str) -> bool:
         """True if a segment is copied because the model does not know its characters, not because it has no words."""
-        part = split_passthrough(normalise(text), self.tokenizer.characters)
-        return part.is_copied and not set(part.whole) <= self.tokenizer.characters
+        text = normalise(text)
+        if split_passthrough(text, self.tokenizer.characters).is_copied:
+            return not set(text) <= self.tokenizer.characters
+        if not self.planner.has_unusual_letters(text):
+            return False
+        plan = self.planner.plan(text)
+        return plan.is_copied and not plan.warnings
 
     def _search(self, requests: Sequence[SearchRequest], owners: Sequence[DocumentState]) -> list[list[Hypothesis]]:
         """The hypotheses of each request; those of results that look wrong, or lack a term of the glossary, come from

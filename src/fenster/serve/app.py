@@ -85,7 +85,8 @@ def create_app(translator: Translator, config: ServeConfig) -> FastAPI:
     _add_errors(app)
     app.add_middleware(Watch, service=service)
 
-    @app.api_route("/health", methods=["GET", "HEAD"], tags=["LibreTranslate"])
+    @app.head("/health", include_in_schema=False)
+    @app.get("/health", tags=["LibreTranslate"])
     async def health() -> dict[str, str]:
         if not engine.alive:
             raise RefusedError(503, "the engine has stopped: restart the service")

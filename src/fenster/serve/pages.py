@@ -87,6 +87,8 @@ def looked_at(loaded: AnyModel, pair: ParallelDocument, word: int) -> list[dict[
     sentence."""
     seen = heat(loaded, pair, len(pair) - 1)
     words = _words(seen.target)
+    if word not in words:
+        raise RefusedError(400, f"the last target has no word {word}; the first is 0")
     rows = [row for row, owner in zip(seen.weights, words, strict=True) if owner == word]
     shares = [sum(column) / max(1, len(rows)) for column in zip(*rows, strict=True)] or [0.0] * len(seen.source)
     made: list[dict[str, Any]] = []

@@ -26,6 +26,7 @@ from fenster.model.compiled.network import CompiledNetwork
 from fenster.model.compiled.structures import Request, Settings, Source, int32, pointer
 from fenster.model.compiled.target import TargetLimits, TargetSequence
 
+_FLOAT32_SHARE = 4  # requests
 _MILLISECONDS = 100  # between two looks at signals
 
 
@@ -56,7 +57,9 @@ class CompiledSearcher(Searcher):
 
     def _search(self, requests: Sequence[SearchRequest]) -> list[list[Hypothesis]]:
         library = required_library()
-        with self._begun(requests, self.config.beam, shares=self._threads) as handle:
+        # Each share reads all weights: those of 32 bits are worth it only for several requests.
+        shares = self._threads if self.network.int8 else max(1, len(requests) // _FLOAT32_SHARE)
+        with self._begun(requests, self.config.beam, shares=min(shares, self._threads)) as handle:
             while check(library.fenster_search_run(handle, _MILLISECONDS)) == MORE:
                 pass
             numbers, scores = ctypes.c_void_p(), ctypes.c_void_p()
