@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ class Enclosed:
 _TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)(?:\s[^<>]*)?>|\{\\([ibus])([01])\}")
 _WHOLE = re.compile(r"<(?:sub|sup|kbd|code|samp|var)\b")  # tags that are protected with what they hold
 _SIGN = re.compile(r"\[?\d{1,3}\]?|[*†‡]+")
+_STOPS, _BRACKETS = ".,;:!?…", "()[]{}\"'“”„‚‘’«»‹›"
 
 
 def tag_marks(text: str) -> list[Mark]:
@@ -103,7 +105,10 @@ def _is_one(text: str, first: Mark, last: Mark, marks: Sequence[Mark]) -> bool:
     held = "".join(
         text[at] for at in range(first.end, last.start) if not any(mark.start <= at < mark.end for mark in inside)
     )
-    is_sign = _SIGN.fullmatch(held) is not None and text[first.start - 1 : first.start].isalpha()
+    before = first.start  # of a sign that touches something, other marks aside
+    while (touching := next((mark for mark in marks if mark.end == before), None)) is not None:
+        before = touching.start
+    is_sign = _SIGN.fullmatch(held) is not None and bool(text[max(0, before - 1) : before].strip())
     return (
         not any(character.isalnum() for character in held) or is_sign or _WHOLE.match(text, first.start) is not None
     )
@@ -138,6 +143,7 @@ def around_all(text: str, enclosed: Sequence[Enclosed]) -> str:
 class Words:
     """The words of a text between spaces: character ranges, and the token that each character belongs to."""
 
+    text: str
     ranges: list[tuple[int, int]]
     token_word: list[int]
     """[tokens] The word of each token; -1 for none."""
@@ -157,7 +163,7 @@ class Words:
         for end in ends:
             inside = [number for number, (first, last) in enumerate(ranges) if first < end <= last]
             token_word.append(inside[0] if inside else -1)
-        return cls(ranges, token_word)
+        return cls(text, ranges, token_word)
 
 
 def insert_marks(target: str, enclosed: Sequence[Enclosed], source: Words, words: Words, attention: Floats) -> str:
@@ -178,10 +184,7 @@ def insert_marks(target: str, enclosed: Sequence[Enclosed], source: Words, words
     # At one place longer runs open first and close last, and of equal ones the outer.
     events: list[tuple[int, int, int, int, str]] = []
     for depth, (one, first, last) in enumerate(spans):
-        start, end = words.ranges[first][0], words.ranges[last - 1][1]
-        whole = first == 0 and last == len(words.ranges)
-        while not whole and end - start > 1 and target[end - 1] in ".,;:!?…":
-            end -= 1
+        start, end = _edges(target, words.ranges[first][0], words.ranges[last - 1][1], source.text[one.start : one.end])
         events.append((start, 1, first - last, depth, one.opening))
         events.append((end, 0, last - first, -depth, one.closing))
     made, at = "", 0
@@ -189,6 +192,32 @@ def insert_marks(target: str, enclosed: Sequence[Enclosed], source: Words, words
         made += target[at:position] + mark
         at = position
     return made + target[at:]
+
+
+def _edges(target: str, start: int, end: int, held: str) -> tuple[int, int]:
+    """`target[start:end]` without punctuation and marks at its edges that what the source encloses, `held`, has not."""
+    inner = held.strip()
+    first, last = (
+        {_sort(one) for one in takewhile(lambda one: not one.isalnum(), edge)} for edge in (inner, reversed(inner))
+    )
+    core = [at for at in range(start, end) if _sort(target[at]) is None]
+    if core:
+        begin, stop = core[0], core[-1] + 1
+        while stop < end and _sort(target[stop]) in last:
+            stop += 1
+        while begin > start and _sort(target[begin - 1]) in first:
+            begin -= 1
+        start, end = begin, stop
+    return start, end
+
+
+def _sort(character: str) -> str | None:
+    """What may be inside a pair or beside it; None is part of a word."""
+    if character in _STOPS:
+        return _STOPS
+    if character in _BRACKETS:
+        return _BRACKETS
+    return "mark" if "\ue000" <= character <= "\uf8ff" else None
 
 
 def _run(

@@ -74,6 +74,12 @@ class Unit:
             if part.kind == "words":
                 words = SPACES.sub(" ", part.words)
                 words = words[1:] if spaced and words.startswith(" ") else words
+                opened = _opened_at_end(text, marks)
+                if words.startswith(" ") and opened:
+                    # A space in front of the pair: it may part two sentences, each with its marks.
+                    at = marks[-opened].start
+                    text, words = f"{text[:at]} {text[at:]}", words[1:]
+                    marks[-opened:] = [one._replace(start=one.start + 1, end=one.end + 1) for one in marks[-opened:]]
                 spaced = words.endswith(" ") if words else spaced
                 text += words
             else:
@@ -188,6 +194,15 @@ def split_sentences(text: str, marks: Sequence[Mark], line: int, language: str) 
         moved = (mark._replace(start=mark.start - start, end=mark.end - start) for mark in inside)
         segments.append(FileSegment(text[start : end - 1], line, marks=tuple(moved)))
     return tuple(segments)
+
+
+def _opened_at_end(text: str, marks: Sequence[Mark]) -> int:
+    """How many marks that open a text ends with."""
+    end, count = len(text), 0
+    while count < len(marks) and marks[-count - 1].opens and marks[-count - 1].end == end:
+        count += 1
+        end = marks[-count].start
+    return count
 
 
 def _trimmed(parts: Sequence[Part]) -> tuple[int, int]:
