@@ -309,6 +309,16 @@ def test_what_was_deleted_stays_before_what_replaces_it() -> None:
     assert "".join(str(text) for text in paragraph.itertext()) == "HE WILL neverALWAYS PAY."
 
 
+def test_code_in_opendocument_is_kept() -> None:
+    style = 'xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0"'
+    styles = f'<style:style {style} style:name="T2" style:family="text" style:parent-style-name="Source_20_Text"/>'
+    spans = "".join(
+        f'<text:span text:style-name="{name}">print it</text:span>, ' for name in ("T2", "Source_Text", "T3")
+    )
+    parsed = parse(odt(f"{styles}<text:p>Run {spans}then.</text:p>"), "a.odt")
+    assert words(render(parsed, louder)) == "RUN print it, print it, PRINT IT, THEN."
+
+
 def test_what_is_raised_stays_with_what_it_belongs_to() -> None:
     style = 'xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0"'
     styles = (
@@ -377,6 +387,14 @@ def test_units_of_xliff_with_choices_are_left_alone_and_counted() -> None:
     assert b"his car" in render(parsed, louder) and "1 unit left unchanged" in parsed.remarks()[-1]
 
 
+def test_the_header_of_a_catalogue_says_how_plurals_are_formed() -> None:
+    begin, end = 'msgid ""\nmsgstr ""\n"Language: \\n"\n', '\nmsgid "One"\nmsgstr ""\n'
+    plural = '"Plural-Forms: nplurals=2; plural=(n != 1);\\n"\n'
+    for given in ("", '"Plural-Forms: nplurals=INTEGER; plural=EXPRESSION;\\n"\n', plural):
+        made = render(parse((begin + given + end).encode(), "a.po"), louder).decode()
+        assert made.startswith(begin.replace(": ", ": de") + plural + "\n"), given
+
+
 def test_gettext_keeps_what_is_translated() -> None:
     data = (
         'msgid ""\nmsgstr "Language: \\n"\n\n#, fuzzy\nmsgid "Open"\nmsgstr "Alt"\n\nmsgid "Close"\nmsgstr "Zu"\n\n'
@@ -385,7 +403,8 @@ def test_gettext_keeps_what_is_translated() -> None:
     parsed = parse(data.encode(), "a.po")
     assert [one.text for one in parsed.segments] == ["Open", "one", "%d more"]
     made = render(parsed, lambda one: f"<{one.text}>").decode()
-    assert made == data.replace('"Alt"', '"<Open>"').replace("Language: ", "Language: de").replace(
+    plural = 'Language: de\\n"\n"Plural-Forms: nplurals=2; plural=(n != 1);'
+    assert made == data.replace('"Alt"', '"<Open>"').replace("Language: ", plural).replace(
         'msgid "one"', '#, fuzzy\nmsgid "one"'
     ).replace('msgstr[0] ""', 'msgstr[0] "<one>"').replace('msgstr[1] ""', 'msgstr[1] "<%d more>"')
 
@@ -515,7 +534,12 @@ def test_bilingual_output(suffix: str, tmp_path: Path, toy: PreparedData) -> Non
         ("a.po", 'msgid "One"\nmsgstr[0] ""\nmsgstr[1] ""\n', '#, fuzzy\nmsgid "One"\nmsgstr[0] "ONE"\nmsgstr[1] "ONE"\n'),  # noqa: E501
         ("a.po", 'msgid "One"\n# note\nmsgstr ""\n', '#, fuzzy\nmsgid "One"\n# note\nmsgstr "ONE"\n'),
         ("a.csv", "id;en;x;de\n1;Hello\n2;Hi;;Da\n", "id;en;x;de\n1;Hello;;HELLO\n2;Hi;;Da\n"),
-        ("a.json", '{"a": "x   y\\n\\ue0f0 Hello"}', '{"a": "X Y\\n\\ue0f0 HELLO"}'),
+        ("a.json", '{"a": "x   y\\n\\ue0f0 Hello"}', '{"a": "X   Y\\n\\ue0f0 HELLO"}'),
+        ("a.po", 'msgid "  -p       ask  first\\n"\nmsgstr ""\n', '#, fuzzy\nmsgid "  -p       ask  first\\n"\nmsgstr "  -P       ASK FIRST\\n"\n'),  # noqa: E501
+        ("a.po", 'msgid "Save &As..."\nmsgstr ""\n', '#, fuzzy\nmsgid "Save &As..."\nmsgstr "S&AVE AS..."\n'),
+        ("a.po", 'msgid "_Quit AT&T"\nmsgstr ""\n', '#, fuzzy\nmsgid "_Quit AT&T"\nmsgstr "_QUIT AT&T"\n'),
+        ("a.po", 'msgid "A file_name &amp; B"\nmsgstr ""\n', '#, fuzzy\nmsgid "A file_name &amp; B"\nmsgstr "A FILE_NAME &AMP; B"\n'),  # noqa: E501
+        ("a.html", "<p>Run <tt>a b</tt> now", "<p>RUN <tt>a b</tt> NOW"),
     ],
 )  # fmt: skip
 def test_what_a_hunter_of_bad_input_found(name: str, text: str, wanted: str) -> None:
@@ -640,6 +664,23 @@ def test_code_in_html_is_kept(data: bytes, name: str, expected: str) -> None:
 
 def _begun(begin: str, segment: FileSegment) -> str:
     return segment.text.replace("To begin", begin)
+
+
+def test_a_heading_may_stand_right_above_a_paragraph() -> None:
+    text = "NAME\n    Mrs Becker opened the door of her small shop at nine\n"
+    text += "    o'clock, as she did every morning. A young man was\n"
+    text += "    already waiting outside.\n"
+    parsed = parse(text.encode(), "a.txt")
+    assert [one.text[:20] for one in parsed.segments] == ["NAME", "Mrs Becker opened th", "A young man was alre"]
+    assert render(parsed, lambda one: one.text).decode() == text
+
+
+def test_spaces_before_a_pair_part_sentences() -> None:
+    body = "<w:r><w:rPr><w:b/></w:rPr><w:t>Do not open this door now.</w:t></w:r>"
+    body += "<w:r><w:t xml:space='preserve'> See it.</w:t></w:r>"
+    (first, second) = parse(docx(f"<w:p>{body}</w:p>"), "a.docx").segments
+    assert (first.words, len(first.marks)) == ("Do not open this door now.", 0)
+    assert second.words == "See it." and [mark.opens for mark in second.marks] == [True, False]
 
 
 def test_lines_break_outside_of_what_is_protected() -> None:

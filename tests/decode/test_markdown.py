@@ -143,6 +143,7 @@ def test_pairs_are_taken_out() -> None:
         ("Read <a href='u'>📖</a>.", "Read <a href='u'>📖</a>.", "<a href='u'>📖</a>"),
         ("Now <b><i>!</i></b> go", "Now <b><i>!</i></b> go", "<b><i>!</i></b>"),
         ("A proposal<a>1</a> here", "A proposal<a>1</a> here", "<a>1</a>"),
+        ("<b>It</b>.<a>[1]</a> So", "It.<a>[1]</a> So", "<a>[1]</a>"),
         ("H<sub>2</sub>O <b>is</b> it", "H<sub>2</sub>O is it", "<sub>2</sub>"),
         ("Press <kbd>Ctrl</kbd>", "Press <kbd>Ctrl</kbd>", "<kbd>Ctrl</kbd>"),
         ("Of <b>1,000</b> and <b>5</b>", "Of 1,000 and 5", ""),
@@ -168,6 +169,24 @@ def test_marks_follow_attention() -> None:
     nested = [Enclosed(0, 11, "[", "](u)"), Enclosed(4, 7, "*", "*")]
     assert insert_marks(target, nested, words(source), words(target), attention) == "[der Wagen *rot*](u)"
     assert insert_marks("", enclosed, words(source), words(""), np.zeros((0, 3))) == "**"
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "start", "end", "expected"),
+    [
+        ("Note: it", "Achtung: es", 0, 5, "*Achtung:* es"),
+        ("Note: it", "Achtung: es", 0, 4, "*Achtung*: es"),
+        ('"Go!", she', '„Geh!", sie', 1, 4, '„*Geh!*", sie'),
+        ("see (PDF)", "siehe (PDF)", 5, 8, "siehe (*PDF*)"),
+        ("see (PDF)", "siehe (PDF)", 4, 9, "siehe *(PDF)*"),
+        ("a link.\ue000", "ein Link.\ue000", 2, 6, "ein *Link*.\ue000"),
+    ],
+)
+def test_punctuation_is_inside_as_in_the_source(
+    source: str, target: str, start: int, end: int, expected: str
+) -> None:
+    enclosed = [Enclosed(start, end, "*", "*")]
+    assert insert_marks(target, enclosed, words(source), words(target), np.eye(2)) == expected
 
 
 @settings(max_examples=500, deadline=None)

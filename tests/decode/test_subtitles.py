@@ -218,6 +218,14 @@ def test_two_voices_of_a_vtt_cue() -> None:
     assert made == text.replace("Yes", "Ja")
 
 
+def test_cues_with_a_time_for_every_word_stay() -> None:
+    text = "WEBVTT\n\n00:01.000 --> 00:03.000\nTell <00:02.000>us\n"
+    text += "\n00:05.000 --> 00:07.000\nIt is <ruby>A<rt>B</rt></ruby>\n"
+    parsed = parse(text, "a.vtt")
+    assert parsed.segments == [] and render(parsed, str.upper) == text
+    assert parsed.remarks() == ["2 lines of karaoke, or with a time for every word, left unchanged"]
+
+
 def test_notes_signs_and_karaoke_of_ass() -> None:
     lines = [
         "{TL note: a pun}It is late.{\\i0}{mine}",
@@ -233,4 +241,4 @@ def test_notes_signs_and_karaoke_of_ass() -> None:
     made = render(parsed, lambda text: text.replace("late", "spät").replace("Open", "Offen"))
     wanted = text.replace("late", "spät").replace("Open", "Offen").replace("{a note}is spät.", "is spät.{a note}")
     assert made == wanted
-    assert parsed.remarks()[0] == "1 line of karaoke left unchanged"
+    assert parsed.remarks()[0] == "1 line of karaoke, or with a time for every word, left unchanged"

@@ -50,9 +50,14 @@ PROTECTED = {
     "Due {due, date, medium}, {n, number} of it.": ["{due, date, medium}", "{n, number}"],
     "Our BIC DEUTDEFF, SWIFT: DEUTDEFF500.": ["DEUTDEFF", "DEUTDEFF500"],
     "docker run -it --rm image": ["-it", "--rm"],
+    "Give --no-recursion, {--diff|--at-once} or --eof[=END].": ["--no-recursion", "--diff", "--at-once", "--eof"],
+    "Run git checkout -- a.txt or npm test -- --watch.": ["--", "a.txt", "--", "--watch"],
+    "Use `foo' and then `bar', or the `Widget`s of `a b`.": ["`foo'", "`bar'", "`Widget`", "`a b`"],
+    "Answer ^[yY] or ^[nN]o$ to it.": ["^[yY]", "^[nN]o$"],
     "Call foo_bar, getX() and std::sort with --verbose -v.": ["foo_bar", "getX()", "std::sort", "--verbose", "-v"],
 }
 FREE = [
+    "It is -- as you know -- late, and so--not at once--we left.",
     "He said and/or 24/7, didn't he?",
     "A 50 % discount on well-known goods - today!",
     "Press Enter -> a window opens; Home > A guide, HTTP = a protocol.",

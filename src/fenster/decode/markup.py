@@ -34,7 +34,7 @@ class Enclosed:
 
 
 _TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)(?:\s[^<>]*)?>|\{\\([ibus])([01])\}")
-_WHOLE = re.compile(r"<(?:sub|sup|kbd|code|samp|var)\b")  # tags that are protected with what they hold
+_WHOLE = re.compile(r"<(?:sub|sup|kbd|code|samp|var|tt)\b")  # tags that are protected with what they hold
 _SIGN = re.compile(r"\[?\d{1,3}\]?|[*†‡]+")
 _STOPS, _BRACKETS = ".,;:!?…", "()[]{}\"'“”„‚‘’«»‹›"
 
@@ -184,7 +184,9 @@ def insert_marks(target: str, enclosed: Sequence[Enclosed], source: Words, words
     # At one place longer runs open first and close last, and of equal ones the outer.
     events: list[tuple[int, int, int, int, str]] = []
     for depth, (one, first, last) in enumerate(spans):
-        start, end = _edges(target, words.ranges[first][0], words.ranges[last - 1][1], source.text[one.start : one.end])
+        start, end = _edges(
+            target, words.ranges[first][0], words.ranges[last - 1][1], source.text[one.start : one.end]
+        )
         events.append((start, 1, first - last, depth, one.opening))
         events.append((end, 0, last - first, -depth, one.closing))
     made, at = "", 0
@@ -195,7 +197,7 @@ def insert_marks(target: str, enclosed: Sequence[Enclosed], source: Words, words
 
 
 def _edges(target: str, start: int, end: int, held: str) -> tuple[int, int]:
-    """`target[start:end]` without punctuation and marks at its edges that what the source encloses, `held`, has not."""
+    """`target[start:end]` without punctuation and marks at its edges that `held`, what the source encloses, lacks."""
     inner = held.strip()
     first, last = (
         {_sort(one) for one in takewhile(lambda one: not one.isalnum(), edge)} for edge in (inner, reversed(inner))

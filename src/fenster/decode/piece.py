@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from fenster.data.tokenizer import Ids
 from fenster.decode.glossary import Glossary, GlossaryTerm
 from fenster.decode.markup import Enclosed
 from fenster.language import Register
+from fenster.language.entities import encoded
 from fenster.language.names import is_copied
 from fenster.language.protected_text import ProtectedText
 
@@ -62,6 +63,8 @@ class SegmentPlan:
     """What is copied, and what is translated, in order."""
     warnings: tuple[str, ...] = ()
     """What looks wrong before it is translated."""
+    spelling: Mapping[str, str] = field(default_factory=dict)
+    """Characters that the segment spells as entities, and how."""
 
     @property
     def pieces(self) -> list[Piece]:
@@ -74,4 +77,6 @@ class SegmentPlan:
     def joined(self, translations: Sequence[str]) -> str:
         """The translated segment."""
         waiting = iter(translations)
-        return "".join(part if isinstance(part, str) else next(waiting) for part in self.parts)
+        return encoded(
+            "".join(part if isinstance(part, str) else next(waiting) for part in self.parts), self.spelling
+        )

@@ -28,6 +28,7 @@ from fenster.language import Register, languages, load_language
 from fenster.language.abbreviations import Abbreviations
 from fenster.language.capitals import is_capitals, small
 from fenster.language.characters import INVISIBLE, usual_characters
+from fenster.language.entities import decoded
 from fenster.language.identify import LanguageCheck
 from fenster.language.lexicon import Lexicon
 from fenster.language.names import with_genitives
@@ -88,6 +89,14 @@ class Planner:
     def plan(self, text: str, register: Register | None = None, marks: Sequence[Mark] = ()) -> SegmentPlan:
         """`marks` are inline markup; text with marks must be normalised already, since they count its characters."""
         text = text if marks else normalise(text)
+        if self.protects and "&" in text and (read := decoded(text)).places:
+            moved = [mark._replace(start=read.moved(mark.start), end=read.moved(mark.end)) for mark in marks]
+            plan = self._whole(read.text, register, moved)
+            if not plan.is_copied:
+                return replace(plan, source=text, spelling=read.spelling)
+        return self._whole(text, register, marks)
+
+    def _whole(self, text: str, register: Register | None, marks: Sequence[Mark]) -> SegmentPlan:
         marks = marks or (tag_marks(text) if self.protects else ())
         return self._marked(text, register, marks) if marks else self._plan(text, register)
 

@@ -9,16 +9,16 @@ from collections.abc import Iterable
 
 from fenster.language import Language
 
-_USUAL = frozenset("‘’‚‛“”„‟«»‹›‐‑–—―…•§°²×÷→€")
+_USUAL = frozenset("‘’‚‛“”„‟«»–—―…•§°²×÷→€")
 _KINDS = ("Cf", "Mn", "Zs")  # invisible ones; accents; spaces
 
 
 INVISIBLE = str.maketrans(
     dict.fromkeys("\u00ad\u200b\u2060\ufeff\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-    | {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl"}
+    | {"‐": "-", "‑": "-", "ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl"}
 )
-"""Hyphens, spaces and marks of direction that only typesetting needs, and ligatures: what a model should read
-instead."""
+"""Hyphens, spaces and marks of direction that only typesetting needs, its other hyphens, and ligatures: what a
+model should read instead."""
 
 
 def usual_characters(vocabulary: Iterable[str], language: Language | None) -> frozenset[str]:

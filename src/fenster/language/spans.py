@@ -39,7 +39,11 @@ KINDS: dict[str, str] = {
         r"(?<![\w$\\])\$(?=[^\s$])(?=[^$\n]*(?:\\[A-Za-z]|[=^_<>]))[^$\n]*[^\s$]\$(?![\w$])",
         r"(?<![\w$\\])\$[A-Za-z]\$(?![\w$])",
     ),
-    "code": _any(r"``[^`\n](?:[^\n]*?[^`\n])?``", r"`[^`\n]+`"),
+    "code": _any(
+        r"``[^`\n](?:[^\n]*?[^`\n])?``",
+        r"`[^`'\s]+'(?!\w)",  # GNU's quotes
+        r"`[^`\n]*[^`\s]`(?!(?!s\b)\w)",
+    ),
     "comment": r"<!--.*?-->",
     "tag": r"</?[A-Za-z][\w:.-]*(?:\s+[^<>]*)?/?>",
     "url": _any(
@@ -53,6 +57,7 @@ KINDS: dict[str, str] = {
     "shortcode": r"(?<![\w:]):[a-z][a-z0-9_+-]*:(?![\w:])",
     "symbol": r"(?<![^\s\"'(\[]):[a-z][a-z_]{2,}(?![\w:])",  # of Ruby and Laravel
     "pattern": _any(
+        r"\^\[[^\]\s]*\]\S*",  # a regular expression: ^[yY]
         r"(?<![\w%])%-?[A-Za-z](?:[ ,/:.T-]{0,2}%-?[A-Za-z])+(?!\w)",  # of strftime
         rf"(?<!\w)(?:{_DATE_PART}{_DATE_LINK})*(?:{_SURE_DATE_PART})(?:{_DATE_LINK}{_DATE_PART})+(?!\w)",
         rf"(?<!\w)(?:{_DATE_PART}{_DATE_LINK})+(?:{_SURE_DATE_PART})(?!\w)",
@@ -82,7 +87,8 @@ KINDS: dict[str, str] = {
     "hashtag": r"(?<![\w&/#])#[A-Za-z_]\w*",
     "iban": r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b",
     "option": _any(
-        rf"(?<![\w-])--(?!(?:{_FUNCTION_WORDS})\b)[a-z][a-z0-9]*(?:-[a-z0-9]+)*\b(?=[=\s.,;:)\]]|$)",
+        rf"(?<![\w-])--(?!(?:{_FUNCTION_WORDS})\b(?!-))[a-z][a-z0-9]*(?:-[a-z0-9]+)*\b(?=[=\s.,;:)\]\[|}}'\"’”]|$)",
+        rf"(?<=\s)--(?=\s+(?:--?[A-Za-z]|[\w./~*-]*\.(?:{_SUFFIXES})\b))",  # git checkout -- file.txt
         r"(?<=\s)-(?![AIO]\b)[A-Za-z]\b(?=[=\s.,;:)\]]|$)",
         r"(?<=\s)-[a-z]{2,3}\b(?=\s--?[a-z])",
     ),
@@ -129,7 +135,7 @@ MARKS = frozenset({"mark", "comment", "tag", "override", "escape"})
 
 # Every kind needs one of these.
 _POSSIBLE = re.compile(
-    r"[\d@/\\`<>=≤≥≠{$%#&_+-]|:[a-z]|BIC|SWIFT|(?:yyyy|YYYY|MM|DD|dd|HH|hh)[., :T]|\(\)|\)\(|\|\||::|www\.|"
+    r"[\d@/\\`<>=≤≥≠{$%#&_+^-]|:[a-z]|BIC|SWIFT|(?:yyyy|YYYY|MM|DD|dd|HH|hh)[., :T]|\(\)|\)\(|\|\||::|www\.|"
     r"[a-z][A-Z]|\.\w"
 )
 _NAMED = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in KINDS.items()))

@@ -19,7 +19,7 @@ from fenster.io.files import FileSource
 
 _INLINE = {"a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "data", "del", "dfn", "em", "font", "i", "ins"}
 _INLINE |= {"label", "mark", "q", "s", "small", "span", "strike", "strong", "time", "tt", "u"}
-_OPAQUE = {"sub", "sup", "code", "kbd", "samp", "var", "svg", "math", "img", "input", "wbr"}
+_OPAQUE = {"sub", "sup", "code", "kbd", "samp", "var", "tt", "svg", "math", "img", "input", "wbr"}
 _OPAQUE |= {"object", "audio", "video", "canvas"}
 """Inline, and never looked into."""
 _SKIPPED = {"script", "style", "pre", "textarea", "template", "iframe", "noscript", "xmp", "listing", "map", "ruby"}

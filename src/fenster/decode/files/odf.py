@@ -6,6 +6,7 @@ deleted text stay as they are.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -36,6 +37,7 @@ _WORDS = Vocabulary(
     },
     spaces={_TEXT + "s": _TEXT + "c"},
 )
+_CODE = re.compile(r"source|verbatim|preformatted|teletype|code", re.IGNORECASE)  # styles of what is not prose
 _BREAKS = {_TEXT + "tab", _TEXT + "line-break"}
 _UNTRANSLATED = (_OFFICE + "annotation", _TEXT + "tracked-changes")
 _PARTS = ("content.xml", "styles.xml")  # headers and footers are styles
@@ -88,17 +90,25 @@ class OpenDocumentFormat(DocumentFormat):
     def parse(self, source: FileSource, options: FileOptions) -> OpenDocument:
         package = Package.read(source, "OpenDocument")
         roots = {name: package.xml(name) for name in _PARTS if name in package.parts or name == _PARTS[0]}
-        words = replace(_WORDS, kept=frozenset(name for root in roots.values() for name in _raised(root)))
+        words = replace(_WORDS, kept=frozenset(name for root in roots.values() for name in _kept_styles(root)))
         paragraphs = {name: _paragraphs(root, options.language, words) for name, root in roots.items()}
         return OpenDocument(package, roots, paragraphs, options.target)
 
 
-def _raised(root: etree._Element) -> Iterator[tuple[str, str]]:
-    """The styles of the 2 of m² and H₂O, which stay with what they belong to."""
+def _kept_styles(root: etree._Element) -> Iterator[tuple[str, str]]:
+    """The styles of the 2 of m² and H₂O, which stay with what they belong to, and those of code."""
     for style in root.iter(_STYLE + "style"):
-        for properties in style.iter(_STYLE + "text-properties"):
-            if properties.get(_STYLE + "text-position", "0%").split()[0] != "0%":
-                yield _STYLE_NAME, style.get(_STYLE + "name") or ""
+        raised = any(
+            properties.get(_STYLE + "text-position", "0%").split()[0] != "0%"
+            for properties in style.iter(_STYLE + "text-properties")
+        )
+        name = style.get(_STYLE + "name") or ""
+        is_text = style.get(_STYLE + "family") == "text"
+        if raised or (is_text and _CODE.search(f"{name} {style.get(_STYLE + 'parent-style-name')}")):
+            yield _STYLE_NAME, name
+    for span in root.iter(_TEXT + "span"):  # styles may be defined in another part
+        if _CODE.search(span.get(_STYLE_NAME) or ""):
+            yield _STYLE_NAME, span.get(_STYLE_NAME) or ""
 
 
 def _paragraphs(root: etree._Element, language: str, words: Vocabulary) -> list[Paragraph]:
@@ -108,7 +118,6 @@ def _paragraphs(root: etree._Element, language: str, words: Vocabulary) -> list[
     for number, element in enumerate(root.iter(_TEXT + "p", _TEXT + "h"), start=1):
         style = element.get(_STYLE_NAME)
         names = f"{style} {parents.get(style)}"  # an automatic style is called P2
-        code = "Preformatted" in names or "Source" in names
-        if not code and next(element.iterancestors(*_UNTRANSLATED), None) is None:
+        if not _CODE.search(names) and next(element.iterancestors(*_UNTRANSLATED), None) is None:
             made.append(Paragraph.read(element, number, language, words))
     return [one for one in made if one is not None]

@@ -19,6 +19,13 @@ _BEGINS = re.compile(r"(?:#~ )?\s*(?:msgctxt|msgid|msgid_plural|msgstr(?:\[\d+\]
 _ODD_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _MORE = re.compile(r'(#~ )?\s*"(.*)"\s*$')
 _LANGUAGE = re.compile(r'(?<="Language:)[^"\\]*')
+_PLURAL = re.compile(r'"Plural-Forms:[^"\\]*(?:INTEGER|EXPRESSION)[^"\\]*')
+_PLURALS = {"fr": "nplurals=2; plural=(n > 1);"} | dict.fromkeys(
+    ("de", "en", "es", "it", "nl", "pt", "sv", "da", "nb"), "nplurals=2; plural=(n != 1);"
+)
+# The letter that a key chooses in a menu: &Open, E&xit, _Quit. Not AT&T, &amp; or file_name.
+_ACCELERATOR = re.compile(r"(?<![\w&])([&_])(?=[^\W_])(?!\w+;)|(?<=[^\W\d_])(&)(?=[a-z])(?!\w+;)")
+_LONGEST_LABEL = 60  # characters
 _CHARSET = re.compile(r"(?<=charset=)[^\"\\]*")
 
 
@@ -117,20 +124,51 @@ def _ranges(entry: _Entry, lines: list[str], starts: list[int], end: str, option
         plural = keyword not in ("msgstr", "msgstr[0]") and "msgid_plural" in entry.texts
         spelt = entry.texts["msgid_plural" if plural else "msgid"]
 
-        def written(text: str, keyword: str = keyword, last: int = last) -> str:
+        value, key = _without_accelerator(polib.unescape(spelt))
+
+        def written(text: str, keyword: str = keyword, last: int = last, key: str = key) -> str:
+            text = _with_accelerator(text, key)
             return f'{keyword} "{polib.escape(text)}"' + (end if lines[last - 1].endswith("\n") else "")
 
-        position, value = (starts[first], starts[last]), polib.unescape(spelt)
+        position = starts[first], starts[last]
         one = TextRange.of(*position, value, first + 1, options.language, written, elsewhere=True)
         made += [one] if one is not None else []
     return made
 
 
+def _without_accelerator(label: str) -> tuple[str, str]:
+    """(a label, the sign before the letter that chooses it with that letter, or "")."""
+    signs = list(_ACCELERATOR.finditer(label))
+    if len(signs) != 1 or len(label) > _LONGEST_LABEL or "\n" in label or "://" in label:
+        return label, ""
+    start, end = signs[0].span()
+    return label[:start] + label[end:], label[start : end + 1]
+
+
+def _with_accelerator(label: str, key: str) -> str:
+    """The sign before the same letter, if the translation has it, or before the first."""
+    if not key:
+        return label
+    at = label.lower().find(key[1].lower())
+    if at < 0:
+        at = next((number for number, one in enumerate(label) if one.isalpha()), len(label))
+    return label[:at] + key[0] + label[at:]
+
+
 def _header(text: str, starts: list[int], entry: _Entry, target: str) -> list[tuple[int, int, str]]:
-    """The header names the language, and the encoding, which msginit guesses from the computer that it runs on."""
+    """The header names the language, the encoding, which msginit guesses from the computer that it runs on, and how
+    plurals are formed."""
     if "msgstr" not in entry.lines:
         return []
     first, last = entry.lines["msgstr"]
     named = {_LANGUAGE: f" {target}", _CHARSET: "UTF-8"}
+    plural = None if target not in _PLURALS else f'"Plural-Forms: {_PLURALS[target]}'
+    if plural is not None:
+        named[_PLURAL] = plural
     matches = [(pattern.search(text, starts[first], starts[last]), new) for pattern, new in named.items()]
-    return [(*match.span(), new) for match, new in matches if match is not None]
+    made = [(*match.span(), new) for match, new in matches if match is not None]
+    if plural is not None and "Plural-Forms:" not in text[starts[first] : starts[last]]:
+        end = "\r\n" if "\r\n" in text else "\n"
+        before = "" if text[: starts[last]].endswith("\n") else end
+        made.append((starts[last], starts[last], f'{before}{plural}\\n"{end}'))
+    return made

@@ -20,7 +20,7 @@ class TextRange:
     start: int
     end: int
     lines: tuple[tuple[str, Unit | None], ...]
-    """What is between line breaks, tabs and keywords of ICU, and these themselves, each with its unit if it has
+    """What is between line breaks, columns and keywords of ICU, and these themselves, each with its unit if it has
     words."""
     written: Callable[[str], str]
     elsewhere: bool = False
@@ -45,7 +45,7 @@ class TextRange:
         lines = tuple(
             (one, Unit.of(_parts(one, arguments), line, language) if is_text else None)
             for part, is_text in icu_parts(value)
-            for one in re.split(r"([\n\t])", part)
+            for one in re.split(r"([\n\t]| {3,})", part)
         )
         needed = any(unit for _, unit in lines) or (elsewhere and value.strip())
         return cls(start, end, lines, written, elsewhere) if needed else None

@@ -25,6 +25,8 @@ _TIMES = re.compile(rf"\s*{_CLOCK}\s*-->\s*{_CLOCK}")
 _DIALOGUE = re.compile(rf"Dialogue:[^,]*,\s*{_CLOCK}\s*,\s*{_CLOCK}\s*(?:,[^,]*){{6}},")
 _DRAWING = re.compile(r"\{[^{}]*\\p[1-9]")
 _KARAOKE = re.compile(r"\{[^{}]*\\[kK][fo]?\d")  # every syllable has its time
+# So has every word; or its reading stands above it.
+_WORD_TIMES = re.compile(r"<(?:\d+:)?\d{1,2}:\d{2}\.\d{3}>|<ruby>")
 
 
 @dataclass
@@ -39,7 +41,7 @@ class SubtitleDocument(ParsedFile):
     leading: frozenset[str]
     """Words of the target language that belong to what follows them."""
     karaoke: int
-    """Lines that are left as they are, since their syllables have times."""
+    """Lines that are left as they are, since their syllables or words have times."""
     fast: list[int] = field(default_factory=list)
     long: list[int] = field(default_factory=list)
 
@@ -94,7 +96,7 @@ class SubtitleDocument(ParsedFile):
     def remarks(self) -> list[str]:
         said = []
         if self.karaoke:
-            said.append(f"{counted(self.karaoke, 'line')} of karaoke left unchanged")
+            said.append(f"{counted(self.karaoke, 'line')} of karaoke, or with a time for every word, left unchanged")
         if self.fast:
             said.append(
                 f"{counted(len(self.fast), 'cue is', 'cues are')} read at more than {SPEED:.0f} characters per second"
@@ -126,7 +128,10 @@ class SubtitleFormat(DocumentFormat):
         turns = [turn for number, cue in enumerate(cues) for turn in turns_of(number, cue, lines, styled)]
         leading = load_language(options.target).leading_words if options.target in languages() else ()
         passages = passages_of(turns, cues, options.language)
-        karaoke = sum(styled and line.startswith("Dialogue:") and _KARAOKE.search(line) is not None for line in lines)
+        timed = _KARAOKE if styled else _WORD_TIMES
+        karaoke = sum(
+            line.startswith("Dialogue:" if styled else "") and timed.search(line) is not None for line in lines
+        )
         return SubtitleDocument(lines, cues, passages, line_break, source.bom, frozenset(leading), karaoke)
 
 
@@ -143,7 +148,7 @@ def _timed_cues(lines: list[str]) -> list[Cue]:
             last += 1
         if last < len(lines) and _TIMES.match(lines[last]) and lines[last - 1].strip().isdigit():
             last -= 1  # no blank line before the next number
-        if last > first:
+        if last > first and not any(map(_WORD_TIMES.search, lines[first:last])):
             cues.append(Cue(first, last - first, *_milliseconds(times)))
     return cues
 

@@ -129,12 +129,13 @@ class TextFormat(DocumentFormat):
             return TextDocument(split_lines(source, options), options, source.bom)
         lines: list[Line | WrappedParagraph] = []
         for block in _blocks(list(zip(source.lines(), source.line_ends(), strict=True))):
-            (number, _), end = block[0]
             texts = [text for (_, text), _ in block]
-            if _is_wrapped(texts):
-                lines.append(_paragraph(number, texts, end, options))
-            else:
-                lines += [_with_layout(*numbered, end, options.language) for numbered, end in block]
+            # A heading may stand right above a paragraph.
+            begin = next((at for at in (0, 1) if _is_wrapped(texts[at:])), len(block))
+            lines += [_with_layout(*numbered, end, options.language) for numbered, end in block[:begin]]
+            if begin < len(block):
+                (number, _), end = block[begin]
+                lines.append(_paragraph(number, texts[begin:], end, options))
         return TextDocument(_documents(lines) if options.documents else [lines], options, source.bom)
 
 
