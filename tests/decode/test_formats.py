@@ -309,6 +309,23 @@ def test_what_was_deleted_stays_before_what_replaces_it() -> None:
     assert "".join(str(text) for text in paragraph.itertext()) == "HE WILL neverALWAYS PAY."
 
 
+def test_descriptions_of_pictures_are_translated() -> None:
+    wp = 'xmlns:wp="http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing"'
+    body = f'<w:tbl><w:tblPr><w:tblCaption w:val="Old lamps"/></w:tblPr></w:tbl><w:p><w:r><w:drawing><wp:inline {wp}>'
+    body += '<wp:docPr id="1" name="Picture 1" descr="A lamp"/></wp:inline></w:drawing></w:r></w:p>'
+    parsed = parse(docx(body), "a.docx")
+    assert [one.text for one in parsed.segments] == ["Old lamps", "A lamp"]
+    with zipfile.ZipFile(io.BytesIO(render(parsed, louder))) as archive:
+        made = archive.read("word/document.xml").decode()
+    assert 'descr="A LAMP"' in made and 'name="Picture 1"' in made and 'w:val="OLD LAMPS"' in made
+    p = 'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main"'
+    data = render(parse(pptx(f'<p:cNvPr {p} id="1" name="a" descr="A lamp"/><a:p/>'), "a.pptx"), louder)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert 'descr="A LAMP"' in archive.read("ppt/slides/slide1.xml").decode()
+    svg = 'xmlns:svg="urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0"'
+    assert "A LAMP" in words(render(parse(odt(f"<svg:desc {svg}>A lamp</svg:desc>"), "a.odt"), louder))
+
+
 def test_code_in_opendocument_is_kept() -> None:
     style = 'xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0"'
     styles = f'<style:style {style} style:name="T2" style:family="text" style:parent-style-name="Source_20_Text"/>'

@@ -14,7 +14,7 @@ from lxml import etree
 
 from fenster.decode.files.base import DocumentFormat, FileOptions
 from fenster.decode.files.docx_paragraph import Paragraph, W
-from fenster.decode.files.office import OfficeDocument
+from fenster.decode.files.office import AnyParagraph, Description, OfficeDocument
 from fenster.decode.files.package import Package
 from fenster.errors import InputError
 from fenster.io.files import FileSource
@@ -22,6 +22,8 @@ from fenster.io.files import FileSource
 _PARTS = re.compile(r"word/(?:document\d*|footnotes|endnotes|header\d*|footer\d*)\.xml")
 _STYLES = "word/styles.xml"
 _ORDER = ("document", "footnotes", "endnotes", "header", "footer")
+_PICTURE = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}docPr"
+_DESCRIBED = {_PICTURE: ("title", "descr"), W + "tblCaption": (W + "val",), W + "tblDescription": (W + "val",)}
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _CHOICE = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Choice"
 
@@ -57,7 +59,10 @@ class WordFormat(DocumentFormat):
                 expected="a usual Word document, not Strict Open XML",
                 fix="save it again as Word document (.docx)",
             )
-        paragraphs = {name: _paragraphs(root, options.language) for name, root in roots.items()}
+        paragraphs: dict[str, list[AnyParagraph]] = {
+            name: [*_paragraphs(root, options.language), *Description.listed(root, _DESCRIBED, options.language)]
+            for name, root in roots.items()
+        }
         return WordDocument(package, roots, paragraphs, options.target)
 
 

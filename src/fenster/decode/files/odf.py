@@ -25,6 +25,8 @@ _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _FO = "{urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0}"
 _STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
+_SVG = "{urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0}"
+_DESCRIPTIONS = (_SVG + "title", _SVG + "desc")  # of pictures
 _STYLE_NAME = _TEXT + "style-name"
 _WORDS = Vocabulary(
     pairs=frozenset({_TEXT + "span", _TEXT + "a", _TEXT + "meta"}),
@@ -115,7 +117,7 @@ def _paragraphs(root: etree._Element, language: str, words: Vocabulary) -> list[
     """Those with words, in order; the line of a segment is the number of its paragraph."""
     made = []
     parents = {one.get(_STYLE + "name"): one.get(_STYLE + "parent-style-name") for one in root.iter(_STYLE + "style")}
-    for number, element in enumerate(root.iter(_TEXT + "p", _TEXT + "h"), start=1):
+    for number, element in enumerate(root.iter(_TEXT + "p", _TEXT + "h", *_DESCRIPTIONS), start=1):
         style = element.get(_STYLE_NAME)
         names = f"{style} {parents.get(style)}"  # an automatic style is called P2
         if not _CODE.search(names) and next(element.iterancestors(*_UNTRANSLATED), None) is None:

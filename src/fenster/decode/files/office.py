@@ -9,14 +9,14 @@ from typing import Protocol
 from lxml import etree
 
 from fenster.decode.files.base import FileSegment, ParsedFile
-from fenster.decode.files.inline import Pieces
+from fenster.decode.files.inline import Part, Pieces, Unit, translated_pieces
 from fenster.decode.files.package import Package
 from fenster.decode.result import Translated
 from fenster.io.xml import serialised
 from fenster.language import locale
 
 
-class Paragraph(Protocol):
+class AnyParagraph(Protocol):
     @property
     def pieces(self) -> Pieces: ...
 
@@ -25,11 +25,37 @@ class Paragraph(Protocol):
 
 
 @dataclass(frozen=True)
+class Description:
+    """What is said of a picture or a table, for those who do not see it: an attribute."""
+
+    element: etree._Element
+    name: str
+    pieces: Pieces
+
+    @classmethod
+    def listed(cls, root: etree._Element, names: Mapping[str, Sequence[str]], language: str) -> list[Description]:
+        """All of a part; `names` are the attributes of elements. Their line is the number of the element."""
+        made = []
+        for number, element in enumerate(root.iter(*names), start=1):
+            for name in names[str(element.tag)]:
+                words = Part("words", element.get(name) or "")
+                unit = Unit.of([words], number, language)
+                made += [] if unit is None else [cls(element, name, (((words,), unit),))]
+        return made
+
+    def write(self, translations: Iterator[Translated], locale: str) -> bool:
+        made = translated_pieces(self.pieces, translations)
+        if made is not None:
+            self.element.set(self.name, "".join(part.words for part in made))
+        return made is not None
+
+
+@dataclass(frozen=True)
 class OfficeDocument(ParsedFile):
     package: Package
     roots: dict[str, etree._Element]
     """By part, what is translated, in reading order."""
-    paragraphs: Mapping[str, Sequence[Paragraph]]
+    paragraphs: Mapping[str, Sequence[AnyParagraph]]
     target: str
 
     @property

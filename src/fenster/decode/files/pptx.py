@@ -14,7 +14,7 @@ from lxml import etree
 
 from fenster.decode.files.base import DocumentFormat, FileOptions
 from fenster.decode.files.inline import ORDINALS, Part, Pieces, cut_in_units, translated_pieces
-from fenster.decode.files.office import OfficeDocument
+from fenster.decode.files.office import AnyParagraph, Description, OfficeDocument
 from fenster.decode.files.package import Package
 from fenster.decode.files.runs import Format, Pairs, base_format, with_formats
 from fenster.decode.result import Translated
@@ -23,6 +23,7 @@ from fenster.io.files import FileSource
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _SLIDE = re.compile(r"ppt/(slides|notesSlides)/(?:slide|notesSlide)(\d+)\.xml")
+_DESCRIBED = {"{http://schemas.openxmlformats.org/presentationml/2006/main}cNvPr": ("title", "descr")}
 _UNSEEN = ("lang", "altLang", "dirty", "err", "smtClean", "noProof")
 _KEPT = (_A + "pPr", _A + "endParaRPr")
 
@@ -104,7 +105,10 @@ class PresentationFormat(DocumentFormat):
         if not names:
             raise InputError("has no slides", path=source.path, expected="a PowerPoint presentation (.pptx)")
         roots = {name: package.xml(name) for name in sorted(names, key=_reading_order)}
-        paragraphs = {name: _paragraphs(root, options.language) for name, root in roots.items()}
+        paragraphs: dict[str, list[AnyParagraph]] = {
+            name: [*_paragraphs(root, options.language), *Description.listed(root, _DESCRIBED, options.language)]
+            for name, root in roots.items()
+        }
         return OfficeDocument(package, roots, paragraphs, options.target)
 
 
