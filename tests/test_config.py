@@ -3,8 +3,9 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from fenster.config import load
+from fenster.config import check, load
 from fenster.data.prepare.config import PrepareConfig
+from fenster.decode.config import DecodeConfig
 from fenster.errors import ConfigError
 
 CONFIGS = Path(__file__).resolve().parents[1] / "src" / "fenster" / "configs"
@@ -50,6 +51,13 @@ def test_overrides(tmp_path: Path) -> None:
     config = load(write(tmp_path, GOOD), PrepareConfig, ["tokenizer.vocab_size=700", "filters.held_out=[x.json]"])
     assert config.tokenizer.vocab_size == 700
     assert config.filters.held_out[0].paths == (Path("x.json"),)
+
+
+def test_a_value_of_several_kinds_has_one_error() -> None:
+    with pytest.raises(ConfigError) as told:
+        check({"context": "foo"}, DecodeConfig)
+    wanted = "context: expected 'auto', 'part' or 'document' or a whole number (got 'foo')"
+    assert str(told.value) == f"1 error in the configuration:\n  {wanted}"
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ probably meant. `--set a.b=value` overrides go through the same checks.
 from __future__ import annotations
 
 import difflib
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,6 +22,8 @@ from fenster.errors import ConfigError, counted
 warnings.filterwarnings("ignore", 'Field name "register"', UserWarning)
 
 
+# How pydantic names the kinds of values that a place may have.
+_KIND = re.compile(r"(?:literal|list|tuple|dict)\[.*|constrained-\w+|int|float|str|bool")
 _EXPECTED = {  # pydantic's kinds of errors
     "int_parsing": "a whole number",
     "int_type": "a whole number",
@@ -37,6 +40,7 @@ _EXPECTED = {  # pydantic's kinds of errors
     "less_than_equal": "at most {le}",
     "literal_error": "{expected}",
     "model_type": "keys with values",
+    "model_attributes_type": "a JSON object",
     "dict_type": "keys with values",
     "list_type": "a list",
     "tuple_type": "a list",
@@ -148,8 +152,23 @@ def describe_errors(
     error: ValidationError, what: str, model: type[BaseModel] | None = None, data: object = None
 ) -> str:
     """All errors of a validation, one per line, each with its path."""
-    problems = [_describe(problem, model or BaseModel, data) for problem in error.errors(include_url=False)]
+    problems = problems_of(error.errors(include_url=False), model, data)
     return f"{counted(len(problems), 'error')} in {what}:\n  " + "\n  ".join(problems)
+
+
+def problems_of(errors: Sequence[Any], model: type[BaseModel] | None = None, data: object = None) -> list[str]:
+    """pydantic's errors in our words. Where a value may be of several kinds it has one for each: they become one."""
+    by_location: dict[tuple[int | str, ...], list[Any]] = {}
+    for error in errors:
+        *outer, last = error["loc"] or ("",)
+        is_kind = bool(outer) and isinstance(last, str) and _KIND.fullmatch(last) is not None
+        by_location.setdefault(tuple(outer) if is_kind else error["loc"], []).append(error)
+    made = []
+    for location, same in by_location.items():
+        wanted = list(dict.fromkeys(_message(error).removeprefix("expected ") for error in same))
+        one = {**same[0], "loc": location}
+        made.append(one if len(same) == 1 else one | {"type": "several", "msg": f"expected {' or '.join(wanted)}"})
+    return [_describe(problem, model or BaseModel, data) for problem in made]
 
 
 def _describe(problem: Any, model: type[BaseModel], data: object) -> str:
@@ -169,6 +188,8 @@ def _describe(problem: Any, model: type[BaseModel], data: object) -> str:
 def _message(problem: Any) -> str:
     if problem["type"] == "missing":
         return "is required"
+    if problem["type"] == "json_invalid":
+        return f"not JSON: {problem['ctx']['error']}"
     if problem["type"] in _EXPECTED:
         return "expected " + _EXPECTED[problem["type"]].format(**problem.get("ctx", {}))
     return str(problem["msg"]).removeprefix("Value error, ")

@@ -502,12 +502,14 @@ def test_strict_tells_of_warnings(model: Path, tmp_path: Path, capsys: pytest.Ca
     assert "to check, reached the length limit" in capsys.readouterr().err
 
 
-def test_absurd_beams_are_refused_before_memory_is_taken(
-    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_beams_that_do_not_fit_are_refused_before_memory_is_taken(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = tmp_path / "text.txt"
     source.write_text(TEXT)
-    with pytest.raises(SystemExit) as told:
-        main(["translate", str(source), "-m", str(model), "--beam", "1000000000"])
-    assert told.value.code == 2
-    assert "one search with beam 1,000,000,000 takes about" in " ".join(capsys.readouterr().err.split())
+    monkeypatch.setattr("fenster.decode.search.compiled.free_memory", lambda: 1000)
+    monkeypatch.setattr("fenster.decode.search.pytorch.searcher.free_memory", lambda: 1000)
+    for beam, wanted in (("512", "one search with beam 512 takes about"), ("1000000000", "expected at most 512")):
+        with pytest.raises(SystemExit) as told:
+            main(["translate", str(source), "-m", str(model), "--beam", beam])
+        assert told.value.code == 2 and wanted in " ".join(capsys.readouterr().err.split())

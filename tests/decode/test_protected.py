@@ -298,6 +298,19 @@ def test_a_document_has_a_register_once_its_forms_agree(toy: PreparedData, symbo
     assert len(steady.translate(["Are you tired?", "You are very old."]).texts) == 2
 
 
+def test_a_steady_register_does_not_depend_on_the_batch(toy: PreparedData, symbols: Tokenizer) -> None:
+    steady = translator(loaded(toy, symbols), register="steady", strategy="sentence", guards=True, batch_size=8)
+    state, pool = steady.open(0, Document.of("", ["You see.", "It is old.", "Are you tired?"])), steady.pool()
+    pool.add(state)
+    for _ in range(3):
+        pool.gather()
+        assert len(pool._requests) == 1, "each sentence depends on those before it"
+        assert len(list(pool.step())) == 1
+    assert state.finished
+    with pytest.raises(ConfigError, match="steady has no effect on full-segment"):
+        translator(loaded(toy, symbols), register="steady", strategy="full-segment")
+
+
 def test_a_second_try_names_the_register(toy: PreparedData, symbols: Tokenizer) -> None:
     """A sentence that leaves the register of its document is read again with the symbol of that register."""
     steady = translator(loaded(toy, symbols), register="steady", guards=True)

@@ -275,6 +275,19 @@ def test_a_translator_that_nobody_uses_is_freed(toy: PreparedData) -> None:
         gc.enable()
 
 
+def test_what_an_earlier_call_made_is_checked(toy: PreparedData) -> None:
+    translator = Translator(make_loaded(toy, "window"), DecodeConfig(beam=1, length_ratio=1.0))
+    made = translator.translate(["It is old.", "Are you tired?"]).segments
+    wrong: list[Any] = [["x"], None, made * 2, made[::-1]]
+    for done in wrong:
+        with pytest.raises(InputError, match="done"):
+            list(translator.stream(["It is old.", "Hi."], done=done))
+    with pytest.raises(InputError, match="not several documents"):
+        next(translator.translate_all("Hi."))
+    with pytest.raises(ConfigError, match="gold has 1 segments"):
+        translator.translate(["It is old.", "Hi."], gold=["Sie ist alt."])
+
+
 def test_long_documents_begin_at_once(toy: PreparedData, monkeypatch: pytest.MonkeyPatch) -> None:
     """Segments are planned as they are needed, and what has left is not kept."""
     translator = Translator(make_loaded(toy, "window"), DecodeConfig(beam=1, length_ratio=1.0, lookahead=1))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -138,17 +140,40 @@ def test_threads_of_the_program_share_the_library() -> None:
         assert all(np.array_equal(made, wanted) for made in threads.map(lambda _: big_product(), range(60)))
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Python's own, about fork beside threads
-def test_a_forked_process_has_threads_of_its_own() -> None:
-    wanted = big_product()  # the parent's threads are there
+def forked(compute: Callable[[], Array], wanted: Array) -> bool:
+    """True if a forked process ends within a minute and computes the same."""
     child = os.fork()
     if not child:
-        os._exit(0 if np.array_equal(big_product(), wanted) else 1)
+        os._exit(0 if np.array_equal(compute(), wanted) else 1)
     deadline = time.monotonic() + 60
     while (done := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < deadline:
-        time.sleep(0.01)
+        time.sleep(0.001)
     if done == (0, 0):
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-    assert done == (child, 0), "it hangs, or computes something else"
+    return done == (child, 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Python's own, about fork beside threads
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    assert forked(big_product, big_product()), "the parent's threads are there, and the child has none"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_process_may_fork_while_its_threads_compute() -> None:
+    packed, x = pack_int8(*quantize_rows(normal(512, 256))), normal(400, 256, seed=1)
+    wanted, ended = multiply(x, packed), threading.Event()
+
+    def work(_: int) -> None:
+        while not ended.is_set():
+            multiply(x, packed, threads=2)
+
+    with ThreadPoolExecutor(3) as threads:
+        working = threads.map(work, range(3))
+        try:
+            assert all(forked(lambda: multiply(x, packed, threads=2), wanted) for _ in range(40))
+        finally:
+            ended.set()
+        list(working)

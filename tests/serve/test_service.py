@@ -89,6 +89,20 @@ def test_errors_are_libretranslates(start: Start, body: object, status: int, mes
     assert httpx.head(f"{url}/health").status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ('{"segments": "x"}', "segments: expected a list (got 'x')"),
+        ('{"segments": ["x"], "glossary": {"lamp": 3}}', "glossary.lamp: expected text"),
+        ("[1]", "Invalid request: expected a JSON object (got [1])"),
+        ("{bad", "Invalid request: not JSON"),
+    ],
+)
+def test_errors_of_requests_are_in_our_words(start: Start, body: str, message: str) -> None:
+    answer = httpx.post(f"{start()}/v1/documents", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 400 and message in answer.json()["error"]
+
+
 def test_files_go_in_and_out(start: Start) -> None:
     url = start()
     for path in (FILES / "film.srt", FILES / "lo_report.docx"):

@@ -162,6 +162,8 @@ def decode(
     unknown = sorted(set(programs or ()) - set(bench_decode.PROGRAMS))
     if unknown:
         raise FensterError(f"no program is called {unknown[0]!r}", expected=", ".join(bench_decode.PROGRAMS))
+    if min(layers) < 1:
+        raise FensterError(f"--layers is {layers[0]} {layers[1]}", expected="two numbers of at least 1")
     numbers = sorted(sentences or [10, 100, 300, 1000])
     table = Table("sentence", "in reach only", "everything again", "ratio", "memory", box=None)
     rows: list[bench_decode.SentenceTime] = []

@@ -23,9 +23,9 @@ class DecodeConfig(Config):
     """sentence: each alone. full-segment (FSD): a block or part of the document in one search. sequential (SD):
     sentence by sentence, given the translations so far. auto: what the paper uses for the system: sentence for
     sentence-level models, sequential for window attention, full-segment for all others."""
-    beam: int = Field(default=12, ge=1)
+    beam: int = Field(default=12, ge=1, le=512)
     """Hypotheses kept; 1 is greedy."""
-    normalisation: float = Field(default=1.0, ge=0)
+    normalisation: float = Field(default=1.0, ge=0, le=10)
     """Length penalty: scores are log-probability over length to this power."""
     context: Literal["auto", "part", "document"] | Annotated[int, Field(ge=0)] = "auto"
     """Sequential decoding: how many preceding sentences are given as context, or all of the part, or of the document.
@@ -34,7 +34,7 @@ class DecodeConfig(Config):
     """Full-segment decoding: how to get exactly one translation per sentence. forced: the search must produce
     that number. split: cut at separators; missing sentences are empty, surplus ones joined to the last (as in the
     paper). repair: like split, but blocks with a different count are translated again sequentially."""
-    lookahead: int = Field(default=0, ge=0)
+    lookahead: int = Field(default=0, ge=0, le=1_000_000)
     """Sequential decoding: following source sentences that the model may see (beyond the paper)."""
     alignment: str | None = None
     """The alignment of windows, instead of the model's own."""

@@ -21,14 +21,18 @@ class DocumentState:
         self._plan, self._session = plan, session
         self._next = done  # the segment that leaves next
         self._ready: dict[int, list[tuple[SentenceResult, float]]] = {}
+        self._out = 0  # requests
 
     @property
     def finished(self) -> bool:
         return self._next >= len(self._plan)
 
     def requests(self, room: int) -> list[SearchRequest]:
-        """At most `room` searches that can run now."""
-        return self._session.requests(room)
+        """At most `room` searches that can run now; one at a time in a document that keeps to a register, since each
+        depends on those before it."""
+        requests = self._session.requests(min(room, 1 - self._out) if self.style.is_steady else room)
+        self._out += len(requests)
+        return requests
 
     def piece(self, request: SearchRequest) -> Piece | None:
         """What a search of a single sentence translates, in the register that the document keeps to; None for a
@@ -40,6 +44,7 @@ class DocumentState:
 
     def take(self, hypotheses: Sequence[Hypothesis], seconds: float) -> None:
         """The result of the oldest request that is still out."""
+        self._out -= 1
         results = self._session.take(hypotheses)
         for result in results:
             segment, _ = self._plan.piece(result.number)

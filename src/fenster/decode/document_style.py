@@ -16,7 +16,7 @@ _AGREE = 0.75  # the share of them in one register
 class DocumentStyle:
     def __init__(self, counter: RegisterCounter | None, quotes: DocumentQuotes, steady: bool) -> None:
         """`steady` documents keep to the register that they have settled on."""
-        self._counter, self.quotes, self._steady = counter, quotes, steady
+        self._counter, self.quotes, self.is_steady = counter, quotes, steady
         self._forms: Counter[Register] = Counter()
         self.seen: dict[str, str] = {}
         """Sources of the translations so far."""
@@ -31,7 +31,7 @@ class DocumentStyle:
     def steady_register(self) -> Register | None:
         """The register that the document keeps to from here: that of most forms of address so far, if there are
         some."""
-        if not self._steady:
+        if not self.is_steady:
             return None
         total = self._forms.total()
         register = max(self._forms, key=lambda one: self._forms[one], default=None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from fenster.data.text import check_texts
+from fenster.decode.result import Translated
 from fenster.document import Document, Segment
 from fenster.errors import InputError
 
@@ -26,6 +27,16 @@ def as_document(given: Given | bytes | None) -> Document:
         for one, text in zip(listed, texts, strict=True)
     )
     return Document("", tuple(segments))
+
+
+def as_done(given: object, document: Document) -> list[Translated]:
+    """Translations of a document's first segments, as an earlier call gave them."""
+    expected = "translations of the document's first segments, as an earlier call gave them"
+    if not isinstance(given, list | tuple) or not all(isinstance(one, Translated) for one in given):
+        raise InputError(f"done is {given!r}", expected=expected)
+    if len(given) > len(document):
+        raise InputError(f"done has {len(given)} segments, but the document has {len(document)}", expected=expected)
+    return list(given)
 
 
 def as_history(given: Pairs | str | None) -> list[tuple[str, str]]:

@@ -19,7 +19,7 @@ from fenster.decode.cross_attention import cross_attention
 from fenster.decode.document_plan import DocumentPlan, PlannedSegment
 from fenster.decode.document_state import DocumentState
 from fenster.decode.document_style import DocumentStyle
-from fenster.decode.given import Given, Pairs, as_document, as_history
+from fenster.decode.given import Given, Pairs, as_document, as_done, as_history
 from fenster.decode.glossary import GivenTerms
 from fenster.decode.glossary_search import GlossarySearch
 from fenster.decode.guards import Checker
@@ -78,7 +78,7 @@ class Translator:
         self,
         document: Given,
         history: Pairs = (),
-        gold: Document | None = None,
+        gold: Given | None = None,
         register: Register | None = None,
     ) -> Translation:
         """One document: a Document, its segments, or a single one.
@@ -96,7 +96,7 @@ class Translator:
         return next(self.translate_all([given], history=history, gold=gold))
 
     def stream(
-        self, document: Given, history: Pairs = (), gold: Document | None = None, done: Sequence[Translated] = ()
+        self, document: Given, history: Pairs = (), gold: Given | None = None, done: Sequence[Translated] = ()
     ) -> Iterator[Translated]:
         """The segments of one document in order, as they are ready. `done` are translations of its first segments
         that an earlier call made: only the rest is translated, and yielded."""
@@ -104,9 +104,11 @@ class Translator:
         return (event.translated for event in events)
 
     def translate_all(
-        self, documents: Iterable[Given], *, history: Pairs = (), gold: Document | None = None
+        self, documents: Iterable[Given], *, history: Pairs = (), gold: Given | None = None
     ) -> Iterator[Translation]:
         """Several documents in order, each as soon as it and those before it are ready."""
+        if isinstance(documents, str | Document) or not isinstance(documents, Iterable):
+            raise InputError(f"{documents!r} is not several documents", fix="call translate for a single one")
         segments: dict[int, list[Translated]] = {}
         ids: list[str] = []
         sizes: list[int] = []
@@ -136,7 +138,7 @@ class Translator:
         done: Mapping[int, Sequence[Translated]] | None = None,
         *,
         history: Pairs = (),
-        gold: Document | None = None,
+        gold: Given | None = None,
     ) -> Iterator[SegmentEvent]:
         """Every segment as soon as it is ready, in order within its document.
 
@@ -191,17 +193,23 @@ class Translator:
         done: Sequence[Translated] = (),
         *,
         history: Pairs = (),
-        gold: Document | None = None,
+        gold: Given | None = None,
         terms: GivenTerms | None = None,
     ) -> DocumentState:
         """A document that is ready for a pool, under a number of the caller's choice; `terms` are its glossary."""
+        gold = None if gold is None else as_document(gold)
         if gold is not None and len(gold) != len(document):
             raise ConfigError(f"gold has {len(gold)} segments, but the document has {len(document)}")
         for segment in document.segments:
             self._register(segment)
         plan = DocumentPlan(self._planned(document, self.planner_with(terms or {}), gold), len(document))
         known: list[Ids] = []
-        for index, one in enumerate(done[: len(plan)]):
+        done = as_done(done, document)
+        for index, one in enumerate(done):
+            if one.source != plan[index].source:
+                raise InputError(
+                    f"done: segment {index} translates {one.source!r}, but the document has {plan[index].source!r}"
+                )
             known += (
                 np.array(ids, dtype=self.tokenizer.dtype) for ids in _by_piece(one.ids, len(plan[index].pieces))
             )

@@ -69,18 +69,39 @@ class Pool {
  private:
   static constexpr int kLooks = 400;  // at a word that another thread will change: some 20 microseconds
 
+  // At hand in every thread from its start, so that none fails for want of memory here.
+#if defined(__linux__)
+#define FENSTER_AT_HAND __attribute__((tls_model("initial-exec")))
+#else
+#define FENSTER_AT_HAND
+#endif
+
   static long& team() {
-    static thread_local long number = 0;
+    static thread_local FENSTER_AT_HAND long number = 0;
     return number;
+  }
+
+  static std::mutex& making() {
+    static std::mutex one;
+    return one;
+  }
+
+  // While a process forks nobody else makes pools: a child would wait for ever for a thread that it does not have.
+  static bool guard_forks() {
+#if !defined(_WIN32)
+    pthread_atfork([] { making().lock(); }, [] { making().unlock(); }, [] { making().unlock(); });
+#endif
+    return true;
   }
 
   // Pools are never destroyed: their threads end with the process. A process that was forked has none of its parent's
   // threads, and makes pools of its own.
   static Pool& numbered(long number) {
-    static std::mutex making;
+    static const bool guarded = guard_forks();
     static std::map<long, Pool*> pools;
     static long owner = 0;
-    const std::lock_guard<std::mutex> hold(making);
+    (void)guarded;
+    const std::lock_guard<std::mutex> hold(making());
     if (owner != process()) {
       pools.clear();
       owner = process();

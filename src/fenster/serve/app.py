@@ -15,6 +15,7 @@ from fastapi_offline import FastAPIOffline
 from starlette.exceptions import HTTPException
 
 from fenster import __version__
+from fenster.config import problems_of
 from fenster.decode.files.translate import file_options
 from fenster.decode.translator import Translator
 from fenster.errors import ConfigError, FensterError
@@ -122,9 +123,11 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"] if part != "body")
-        return error_response(400, f"Invalid request: {where}: {first['msg']}")
+        errors = [
+            {**one, "loc": tuple(part for part in one["loc"] if part != "body" and one["type"] != "json_invalid")}
+            for one in error.errors()
+        ]
+        return error_response(400, f"Invalid request: {problems_of(errors)[0]}")
 
     @app.exception_handler(HTTPException)
     async def http(_: Request, error: HTTPException) -> JSONResponse:

@@ -34,6 +34,11 @@ def make_strategy(loaded: AnyModel, config: DecodeConfig) -> Strategy:
             changed = getattr(config, setting) != DecodeConfig.model_fields[setting].default
             if changed and setting not in strategy.settings:
                 raise ConfigError(f"{setting} is for {other.name} decoding, but this is {name}", fix="leave it out")
+    if config.register == "steady" and not strategy.single_sentences:
+        raise ConfigError(
+            f"register steady has no effect on {name} decoding, which searches several sentences at once",
+            fix="choose the sequential strategy, or register formal or informal",
+        )
     return strategy
 
 

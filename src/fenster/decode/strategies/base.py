@@ -72,6 +72,8 @@ class Strategy(ABC):
     name: ClassVar[str]
     uses_history: ClassVar[bool] = False
     """True if earlier translations serve as context."""
+    single_sentences: ClassVar[bool] = True
+    """True if every search is for one sentence."""
     settings: ClassVar[tuple[str, ...]] = ()
     """Of DecodeConfig, those that only this strategy uses."""
 

@@ -17,6 +17,7 @@ Sentence = tuple[int, ...]
 
 class FullSegmentStrategy(Strategy):
     name = "full-segment"
+    single_sentences = False
     settings = ("count",)
 
     def begin(self, document: SourceDocument) -> FullSegmentSession:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -52,15 +51,15 @@ class TargetSequence:
     def document_offset(self) -> Longs:
         return np.array([self.offset])
 
-    @cached_property
+    @property
     def position(self) -> Longs:
         return np.arange(len(self.inputs))
 
-    @cached_property
+    @property
     def sequence_id(self) -> Longs:
         return np.zeros(len(self.inputs), dtype=np.int64)
 
-    @cached_property
+    @property
     def sentence(self) -> Longs:
         return np.repeat(np.arange(len(self.begins) - 1), np.diff(self.begins))
 
