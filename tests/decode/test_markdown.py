@@ -189,6 +189,13 @@ def test_punctuation_is_inside_as_in_the_source(
     assert insert_marks(target, enclosed, words(source), words(target), np.eye(2)) == expected
 
 
+def test_a_pair_does_not_begin_at_a_space() -> None:
+    """A mark that belongs to nobody stands first in the words that the pair goes around."""
+    attention = np.array([[1.0, 0, 0], [0, 0.3, 0.7], [0, 0.3, 0.7]])
+    target, enclosed = "c \ue000 d", [Enclosed(4, 5, "*", "*")]
+    assert insert_marks(target, enclosed, words("a \ue000 b"), words(target), attention) == "c \ue000 *d*"
+
+
 @settings(max_examples=500, deadline=None)
 @given(st.integers(0, 5), st.integers(1, 6), st.integers(0, 2**32 - 1))
 def test_nesting_is_valid_whatever_the_attention(n_pairs: int, n_words: int, seed: int) -> None:

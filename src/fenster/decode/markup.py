@@ -219,6 +219,8 @@ def _sort(character: str) -> str | None:
         return _STOPS
     if character in _BRACKETS:
         return _BRACKETS
+    if character == " ":
+        return character
     return "mark" if "\ue000" <= character <= "\uf8ff" else None
 
 
