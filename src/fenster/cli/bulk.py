@@ -135,7 +135,7 @@ def _report_files(summary: FolderSummary, output: str, seconds: float) -> bool:
         f"{counted(len(summary.translated), 'file')} translated, {summary.unchanged} unchanged since the last time"
     )
     print(f"-> {output}: {counts}, {len(summary.copied)} copied, {len(summary.failed)} failed")
-    segments = sum(len(file.pairs) for file in summary.translated.values())
+    segments = sum(file.segments for file in summary.translated.values())
     if segments:
         report(f"{segments:,} segments in {seconds:,.1f} s, {segments / seconds:,.1f} per second")
     if summary.copied:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import CycloptsError, Parameter
 from cyclopts.validators import Number
@@ -15,6 +15,9 @@ from fenster.decode.config import DecodeConfig
 from fenster.errors import ConfigError
 from fenster.io.files import STANDARD_INPUT, FileSource, check_not_input
 from fenster.io.progress import report
+
+if TYPE_CHECKING:
+    from fenster.decode.files.bilingual import ReviewFile
 
 WARNINGS_EXIT = 3
 
@@ -112,9 +115,7 @@ def translate(
     part_size
         Bytes of a shard's text that a worker translates at a time, and loses if it dies; 0: whole shards.
     """
-    from fenster.data.corpora.pairs import read_pairs
     from fenster.decode.files import FileOptions, document_format
-    from fenster.decode.files.bilingual import Review, check_review, write_review
     from fenster.decode.files.output import beside, check_output
 
     # Whatever is wrong with the options is said before anything that takes a second to import.
@@ -147,8 +148,7 @@ def translate(
         check_not_input(path, [file, history])
     if target is not None and bilingual is not None and target.resolve() == bilingual.resolve():
         raise ConfigError("--output and --bilingual name the same file", path=target)
-    if bilingual is not None:
-        check_review(bilingual)
+    review = None if bilingual is None else _review_file(bilingual, file, languages)
     options = FileOptions(one_sentence_per_line, *languages, keep_lines, documents, columns, nbest)
     if target is None and file is not None and kind.writes_file and not to_standard_output:
         target = beside(file, options.target)
@@ -156,25 +156,36 @@ def translate(
     if kind.is_binary and target is None and sys.stdout.isatty():
         raise ConfigError("this format cannot be written to a terminal", fix="name an output with -o")
     parsed = kind.parse(FileSource.read(file), options)
-    pairs = [] if history is None else read_pairs(history)
+    pairs = [] if history is None else _read_history(history)
 
-    translator = model.translator(decoding, device)  # imports torch
+    translator = model.translator(decoding, device)  # may import torch
 
     from fenster.decode.files.translate import report_problems, report_summary, translate_parsed
 
     if pairs:
         translator.strategy.require_history()
     report_problems(translator, parsed)
-    summary = translate_parsed(translator, parsed, target, options, pairs)
+    summary = translate_parsed(translator, parsed, target, options, pairs, None if review is None else review.add)
     if summary.output is not None:
         print(f"-> {summary.output}")
-    if bilingual is not None:
-        name = STANDARD_INPUT if file is None else file.name
-        write_review(bilingual, Review(name, languages, summary.pairs))
+    if review is not None:
+        review.write()
         report(f"-> {bilingual}")
     report_summary(summary)
     if strict and summary.warnings:
         sys.exit(WARNINGS_EXIT)
+
+
+def _review_file(path: Path, file: Path | None, languages: tuple[str, str]) -> ReviewFile:
+    from fenster.decode.files.bilingual import ReviewFile
+
+    return ReviewFile(path, STANDARD_INPUT if file is None else file.name, languages)
+
+
+def _read_history(path: Path) -> list[tuple[str, str]]:
+    from fenster.data.corpora.pairs import read_pairs
+
+    return read_pairs(path)
 
 
 def _unless_dash(path: Path | None) -> Path | None:

@@ -21,7 +21,6 @@ from fenster.language.quotes import DocumentQuotes, with_quotes
 from fenster.model.description import AnyModel
 
 _FEWEST_TOKENS = 5  # of a translation that may be called unsure
-_DUPLICATE_WORDS = 6  # shorter translations may well occur twice
 
 
 class Assembler:
@@ -53,7 +52,7 @@ class Assembler:
             any(result.misaligned for result in results),
             tuple(others),
             seconds,
-            self._warnings(plan, best, text, style.seen) + ("glossary",) * bool(missed),
+            self._warnings(plan, best, text, style) + ("glossary",) * bool(missed),
             missed,
         )
 
@@ -114,7 +113,7 @@ class Assembler:
         return Words.of(text or shown(len(ids)), [len(shown(count + 1)) for count in range(len(ids))])
 
     def _warnings(
-        self, plan: SegmentPlan, best: Sequence[Hypothesis], text: str, seen: dict[str, str]
+        self, plan: SegmentPlan, best: Sequence[Hypothesis], text: str, style: DocumentStyle
     ) -> tuple[str, ...]:
         warnings: dict[str, None] = dict.fromkeys(plan.warnings)
         for piece, hypothesis in zip(plan.pieces, best, strict=True):
@@ -123,9 +122,6 @@ class Assembler:
                 warnings["unsure"] = None
             if hypothesis.capped:
                 warnings["limit"] = None
-        if (
-            len(text.split(" ")) >= _DUPLICATE_WORDS
-            and seen.get(text, plan.source).casefold() != plan.source.casefold()
-        ):
+        if style.is_duplicate(plan.source, text):
             warnings["duplicate"] = None
         return tuple(warnings)

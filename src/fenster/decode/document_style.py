@@ -11,6 +11,7 @@ from fenster.language.register import RegisterCounter
 
 _FEWEST_FORMS = 3  # of address, before a document has a register
 _AGREE = 0.75  # the share of them in one register
+_DUPLICATE_WORDS = 6  # shorter translations may well occur twice
 
 
 class DocumentStyle:
@@ -18,14 +19,19 @@ class DocumentStyle:
         """`steady` documents keep to the register that they have settled on."""
         self._counter, self.quotes, self.is_steady = counter, quotes, steady
         self._forms: Counter[Register] = Counter()
-        self.seen: dict[str, str] = {}
-        """Sources of the translations so far."""
+        self._sources: dict[int, int] = {}  # of the translations so far; hashes of both, since texts are long
 
     def add(self, source: str, target: str) -> None:
         """The next translation of the document."""
-        self.seen.setdefault(target, source)
+        if _is_long(target):
+            self._sources.setdefault(hash(target), hash(source.casefold()))
         if self._counter is not None:
             self._forms.update(self._counter.counts(source, target))
+
+    def is_duplicate(self, source: str, target: str) -> bool:
+        """True if a different source had the same long translation."""
+        ours = hash(source.casefold())
+        return _is_long(target) and self._sources.get(hash(target), ours) != ours
 
     @property
     def steady_register(self) -> Register | None:
@@ -37,3 +43,7 @@ class DocumentStyle:
         register = max(self._forms, key=lambda one: self._forms[one], default=None)
         agree = register is not None and self._forms[register] >= _AGREE * total
         return register if total >= _FEWEST_FORMS and agree else None
+
+
+def _is_long(target: str) -> bool:
+    return target.count(" ") + 1 >= _DUPLICATE_WORDS

@@ -10,7 +10,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from fenster.data.corpora.pairs import read_pairs
 from fenster.data.text import normalise
 from fenster.data.tokenizer import SEP_ID, Ids
 from fenster.decode.assemble import Assembler
@@ -277,7 +276,11 @@ def settings_of(config: DecodeConfig) -> dict[str, Any]:
 
 def read_memory(path: Path | None) -> dict[str, str]:
     """Translations by their sources; of several the last."""
-    pairs = [] if path is None else read_pairs(path)
+    if path is None:
+        return {}
+    from fenster.data.corpora.pairs import read_pairs  # and with it the readers of all corpora
+
+    pairs = read_pairs(path)
     return {normalise(source): normalise(target) for source, target in pairs}
 
 

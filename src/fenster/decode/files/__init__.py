@@ -6,41 +6,28 @@ from __future__ import annotations
 from pathlib import Path
 
 from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
-from fenster.decode.files.catalogue import JsonFormat, YamlFormat
-from fenster.decode.files.csv import CsvFormat
-from fenster.decode.files.docx import WordFormat
-from fenster.decode.files.epub import BookFormat
-from fenster.decode.files.html import HtmlFormat
-from fenster.decode.files.jsonl import JsonlFormat
-from fenster.decode.files.markdown import MarkdownFormat
-from fenster.decode.files.odf import OpenDocumentFormat
-from fenster.decode.files.po import GettextFormat
-from fenster.decode.files.pptx import PresentationFormat
-from fenster.decode.files.subtitles import SubtitleFormat
-from fenster.decode.files.text import TextFormat
 from fenster.decode.files.unsupported import UNSUPPORTED
-from fenster.decode.files.xliff import XliffFormat
 from fenster.errors import InputError
 from fenster.io.files import bare_suffix
-from fenster.registry import Registry
+from fenster.registry import Deferred, Registry
 
 DOCUMENT_FORMATS: Registry[type[DocumentFormat]] = Registry(
     "document format",
     {
-        "text": TextFormat,
-        "jsonl": JsonlFormat,
-        "markdown": MarkdownFormat,
-        "subtitles": SubtitleFormat,
-        "html": HtmlFormat,
-        "docx": WordFormat,
-        "odf": OpenDocumentFormat,
-        "pptx": PresentationFormat,
-        "epub": BookFormat,
-        "po": GettextFormat,
-        "xliff": XliffFormat,
-        "json": JsonFormat,
-        "yaml": YamlFormat,
-        "csv": CsvFormat,
+        "text": Deferred("fenster.decode.files.text:TextFormat"),
+        "jsonl": Deferred("fenster.decode.files.jsonl:JsonlFormat"),
+        "markdown": Deferred("fenster.decode.files.markdown:MarkdownFormat"),
+        "subtitles": Deferred("fenster.decode.files.subtitles:SubtitleFormat"),
+        "html": Deferred("fenster.decode.files.html:HtmlFormat"),
+        "docx": Deferred("fenster.decode.files.docx:WordFormat"),
+        "odf": Deferred("fenster.decode.files.odf:OpenDocumentFormat"),
+        "pptx": Deferred("fenster.decode.files.pptx:PresentationFormat"),
+        "epub": Deferred("fenster.decode.files.epub:BookFormat"),
+        "po": Deferred("fenster.decode.files.po:GettextFormat"),
+        "xliff": Deferred("fenster.decode.files.xliff:XliffFormat"),
+        "json": Deferred("fenster.decode.files.catalogue:JsonFormat"),
+        "yaml": Deferred("fenster.decode.files.catalogue:YamlFormat"),
+        "csv": Deferred("fenster.decode.files.csv:CsvFormat"),
     },
 )
 

@@ -77,7 +77,10 @@ class ParsedFile(ABC):
 
     def rendered(self, translated: Iterator[Translated]) -> bytes:
         """The whole output."""
-        return b"".join(piece.encode() if isinstance(piece, str) else piece for piece in self.render(translated))
+        output = bytearray()
+        for piece in self.render(translated):
+            output += piece.encode() if isinstance(piece, str) else piece
+        return bytes(output)
 
     @property
     def segments(self) -> list[FileSegment]:

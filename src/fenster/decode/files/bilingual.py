@@ -47,14 +47,24 @@ class Review(NamedTuple):
         return escape("".join(one if one.isprintable() else "\ufffd" for one in self.name))
 
 
-def check_review(path: Path) -> None:
-    if path.suffix.lower() not in REVIEWS:
-        raise ConfigError(f"--bilingual {path}: unknown kind of file", expected=f"a name with {', '.join(REVIEWS)}")
+class ReviewFile:
+    """A review that takes the segments of a translation one by one, and is written at its end."""
 
+    def __init__(self, path: Path, name: str, languages: tuple[str, str]) -> None:
+        """`name` is that of the document."""
+        if path.suffix.lower() not in REVIEWS:
+            raise ConfigError(
+                f"--bilingual {path}: unknown kind of file", expected=f"a name with {', '.join(REVIEWS)}"
+            )
+        self._path, self._pairs = path, list[Pair]()
+        self._review = Review(name, languages, self._pairs)
 
-def write_review(path: Path, review: Review) -> None:
-    with atomic_path(path) as temporary:
-        temporary.write_bytes(rendered_review(path.suffix.lower(), review))
+    def add(self, line: int, translated: Translated) -> None:
+        self._pairs.append(Pair.of(line, translated))
+
+    def write(self) -> None:
+        with atomic_path(self._path) as temporary:
+            temporary.write_bytes(rendered_review(self._path.suffix.lower(), self._review))
 
 
 def rendered_review(suffix: str, review: Review) -> bytes:

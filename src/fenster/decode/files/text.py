@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
@@ -28,7 +28,8 @@ _NOT_PROSE = re.compile(r"[|{}]|[;=]$|^\w+://|^\W*$|[=<>]=|\(\)|\t| {3,}")
 _PROTECTED = SpanFinder()
 _MOST_LINES = 200  # of a paragraph
 _NARROWEST, _WIDEST = 40, 120  # characters of the lines of a paragraph that was wrapped
-
+_PLAIN = ("", "")  # the layout of a line that is all text; one object for all of them, since there are many
+_BLANK = (("",),)  # the runs of a blank line, likewise
 
 EndedLine = tuple[tuple[int, str], str]
 """((number, text), end) of a line."""
@@ -128,7 +129,7 @@ class TextFormat(DocumentFormat):
         if options.keep_lines or options.one_sentence_per_line or str(source.path) == STANDARD_INPUT:
             return TextDocument(split_lines(source, options), options, source.bom)
         lines: list[Line | WrappedParagraph] = []
-        for block in _blocks(list(zip(source.lines(), source.line_ends(), strict=True))):
+        for block in _blocks(zip(source.lines(), source.line_ends(), strict=True)):
             texts = [text for (_, text), _ in block]
             # A heading may stand right above a paragraph.
             begin = next((at for at in (0, 1) if _is_wrapped(texts[at:])), len(block))
@@ -139,20 +140,21 @@ class TextFormat(DocumentFormat):
         return TextDocument(_documents(lines) if options.documents else [lines], options, source.bom)
 
 
-def _blocks(lines: Sequence[EndedLine]) -> list[list[EndedLine]]:
+def _blocks(lines: Iterable[EndedLine]) -> Iterator[list[EndedLine]]:
     """Lines that may be one paragraph: no blank line between them, and no mark but before the first; from the second
     on they have the same margin."""
-    blocks: list[list[EndedLine]] = []
+    block: list[EndedLine] = []
     for line in lines:
         text, marks = line[0][1], _MARKS.match(line[0][1])
         assert marks is not None  # it may be empty
-        block = blocks[-1] if blocks else []
         begins = not block or not text.strip() or not block[-1][0][1].strip() or marks.group().strip()
         if begins or (len(block) > 1 and _margin(block[1][0][1]) != _margin(text)):
-            blocks.append([line])
-        else:
-            block.append(line)
-    return blocks
+            if block:
+                yield block
+            block = []
+        block.append(line)
+    if block:
+        yield block
 
 
 def _margin(text: str) -> int:
@@ -191,7 +193,7 @@ def split_lines(source: FileSource, options: FileOptions) -> list[list[Line]]:
     lines = []
     for (number, text), end in zip(source.lines(), source.line_ends(), strict=True):
         if options.one_sentence_per_line:
-            lines.append(Line(number, ("", ""), ((normalise(text),),), end))
+            lines.append(Line(number, _PLAIN, ((normalise(text),),), end))
         else:
             lines.append(_with_layout(number, text, end, options.language))
     return _documents(lines) if options.documents else [lines]
@@ -204,11 +206,13 @@ def _with_layout(number: int, text: str, end: str, language: str) -> Line:
     inner = rest.rstrip()
     if not inner:
         # Only marks and white space.
-        return Line(number, (text, ""), (("",),), end)
+        return Line(number, (text, "") if text else _PLAIN, _BLANK, end)
     columns = _COLUMNS.split(inner)
     if len(columns) > 2 and numbers_heading(columns[0], columns[2]):
         before, columns = before + columns[0] + columns[1], columns[2:]
     layout = (before, *columns[1::2], rest[len(inner) :])
+    if layout == _PLAIN:
+        layout = _PLAIN
     runs = tuple(tuple(sentences(column, language)) or ("",) for column in columns[::2])
     return Line(number, layout, runs, end)
 

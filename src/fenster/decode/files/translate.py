@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, deque
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from array import array
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ from typing import Any
 from fenster.data.text import normalise, why_refused
 from fenster.decode.files import document_format
 from fenster.decode.files.base import FileOptions, FileSegment, ParsedFile
-from fenster.decode.files.bilingual import Pair
 from fenster.decode.files.output import beside, check_output
 from fenster.decode.given import Pairs
 from fenster.decode.problems import PROBLEMS
@@ -24,6 +24,8 @@ from fenster.errors import FensterError, counted, first_of, writing
 from fenster.io.files import FileSource, atomic_path, check_not_input, compressed
 from fenster.io.progress import bar, report
 
+OnSegment = Callable[[int, Translated], None]
+"""Takes each segment's line and translation, in order."""
 _STANDARD_OUTPUT = (Path("/dev/stdout"), Path("/dev/fd/1"))
 
 
@@ -37,8 +39,7 @@ class FileSummary:
     """Terms of the glossary that are missing, and how often."""
     output: Path | None = None
     """Where it was written."""
-    pairs: list[Pair] = field(default_factory=list, repr=False)
-    """Source and translation of every segment, without markup."""
+    segments: int = 0
     misaligned: int = 0
     remarks: list[str] = field(default_factory=list)
     """What the format has to say."""
@@ -81,9 +82,11 @@ def translate_parsed(
     output: Path | None,
     options: FileOptions,
     history: Pairs = (),
+    on_segment: OnSegment | None = None,
 ) -> FileSummary:
     """Translate a parsed file into `output`, or to standard output as pieces are ready. With an output an interrupted
-    call is resumed by the same call; the output appears when it is complete."""
+    call is resumed by the same call; the output appears when it is complete. Translations are not kept, so that long
+    files need no more memory than short ones: whoever needs them passes `on_segment`."""
     output = None if output in _STANDARD_OUTPUT else output
     if output is not None and (not output.name or output.is_dir()):
         raise FensterError("is a folder", path=output, expected="the name of a file to write")
@@ -96,7 +99,7 @@ def translate_parsed(
     mark = stamp([document.segments for document in documents], translator.loaded.folder, settings)
     with Journal(output if ordinary else None, mark) as journal:
         segments = _translated(translator, documents, journal, history)
-        summarised = _summarised(file, segments, summary)
+        summarised = _summarised(file, segments, summary, on_segment)
         if output is None:
             with writing(Path("standard output")):
                 for piece in file.render(summarised):
@@ -132,8 +135,7 @@ def _print(piece: str | bytes) -> None:
 def _translated(
     translator: Translator, documents: Sequence[Document], journal: Journal, history: Pairs
 ) -> Generator[Translated]:
-    """The segments of all documents in order; those of the journal first, new ones as they are ready. What has left
-    is not kept, so that long files need no more memory than short ones."""
+    """The segments of all documents in order; those of the journal first, new ones as they are ready."""
     ready = [deque(journal.known.get(number, ())) for number in range(len(documents))]
     with bar("translating", sum(map(len, documents))) as advance:
         advance(sum(map(len, ready)))
@@ -148,13 +150,18 @@ def _translated(
                 yield ready[number].popleft()
 
 
-def _summarised(file: ParsedFile, segments: Iterator[Translated], summary: FileSummary) -> Iterator[Translated]:
-    for segment, translated in zip(file.segments, segments, strict=True):
+def _summarised(
+    file: ParsedFile, segments: Iterator[Translated], summary: FileSummary, on_segment: OnSegment | None
+) -> Iterator[Translated]:
+    lines = array("q", (segment.line for segment in file.segments))
+    for line, translated in zip(lines, segments, strict=True):
         for warning in translated.warnings:
-            summary.warnings.setdefault(warning, []).append(segment.line)
+            summary.warnings.setdefault(warning, []).append(line)
         summary.missed_terms.update(translated.missed_terms)
-        summary.pairs.append(Pair.of(segment.line, translated))
+        summary.segments += 1
         summary.misaligned += translated.misaligned
+        if on_segment is not None:
+            on_segment(line, translated)
         yield translated
 
 

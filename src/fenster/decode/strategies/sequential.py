@@ -7,12 +7,15 @@ result and makes the cost of a sentence, and the size of caches, independent of 
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Literal
+
+import numpy as np
 
 from fenster.data.context import estimated_lengths
 from fenster.data.tokenizer import Ids
@@ -27,6 +30,8 @@ from fenster.decode.strategies.base import (
 )
 from fenster.model.attention.alignment import ALIGNMENTS
 
+_FORGOTTEN: Ids = np.zeros(0, dtype=np.int32)
+
 
 @dataclass
 class Prefix:
@@ -34,9 +39,11 @@ class Prefix:
 
     source: list[Ids]
     target: list[Ids] = field(default_factory=list)
-    source_starts: list[int] = field(default_factory=lambda: [0])
+    source_starts: array[int] = field(default_factory=lambda: array("q", [0]))
     """Tokens before each sentence, end symbols included; of translated ones and the next."""
-    target_starts: list[int] = field(default_factory=lambda: [0])
+    target_starts: array[int] = field(default_factory=lambda: array("q", [0]))
+    kept: int = 0
+    """The first sentence whose tokens are kept."""
 
     @property
     def next(self) -> int:
@@ -47,6 +54,12 @@ class Prefix:
         self.source_starts.append(self.source_starts[-1] + len(self.source[self.next]) + 1)
         self.target_starts.append(self.target_starts[-1] + len(translation) + 1)
         self.target.append(translation)
+
+    def forget(self, end: int) -> None:
+        """Drop the tokens of the sentences before `end`, on which no later search depends."""
+        for number in range(self.kept, end):
+            self.source[number] = self.target[number] = _FORGOTTEN
+        self.kept = max(self.kept, end)
 
 
 class SequentialStrategy(Strategy):
@@ -72,7 +85,7 @@ class SequentialStrategy(Strategy):
         """The search for the next sentence, with context from sentence `first` on. `whole` leaves nothing out."""
         number = prefix.next
         shift = 2 if bod else 0  # `<bod> <sep>` before the first sentence, on both sides
-        start = first if whole else max(first, self._oldest_needed(prefix, first, shift))
+        start = first if whole else max(first, prefix.kept, self._oldest_needed(prefix, first, shift))
         end = min(len(prefix.source), number + 1 + lookahead)
         limits = LengthConstraints((self.max_tokens(prefix.source[number]),), min_tokens=1, stop_at_separator=True)
         before = shift if start > first else 0
@@ -151,6 +164,7 @@ class SequentialSession(Session):
         first = self._first(number)
         bod = strategy.context.starts_with_bod(first, number - first)
         request = strategy.request(self._prefix, first=first, bod=bod, lookahead=strategy.config.lookahead)
+        self._prefix.forget(number - len(request.prefix))
         if self._shared.first != first:
             self._shared = SharedContext(first)
         return [replace(request, number=self._number, shared=self._shared)]
