@@ -106,7 +106,7 @@ def test_what_is_left_out_changes_nothing(toy: PreparedData, kind: str, alignmen
     rng = np.random.default_rng(1)
     config = DecodeConfig(beam=2, alignment=alignment, length_ratio=1e-9, length_extra=5)
     strategy, searcher = SequentialStrategy(loaded, config), PytorchSearcher(loaded.model, config)
-    prefix, kept = Prefix(list(source)), []
+    prefix, forgetting, kept = Prefix(list(source)), Prefix(list(source)), []
     for number, sentence in enumerate(source):
         for first, bod in ((0, False), (0, True), (number // 2, False)):
             near, far = (strategy.request(prefix, first=first, bod=bod, whole=whole) for whole in (False, True))
@@ -116,8 +116,15 @@ def test_what_is_left_out_changes_nothing(toy: PreparedData, kind: str, alignmen
                 assert [h.score for h in one] == pytest.approx([h.score for h in other], rel=1e-7)
             if not bod and first == 0:
                 kept.append(near.tokens)
-        prefix.add(rng.integers(6, 400, round(stretch * len(sentence))).astype(np.uint16))
+                again = strategy.request(forgetting, first=0, bod=False)
+                assert [ids.tolist() for ids in again.given] == [ids.tolist() for ids in near.given]
+                assert [ids.tolist() for ids in again.source] == [ids.tolist() for ids in near.source]
+                forgetting.forget(number - len(again.given))
+        translation = rng.integers(6, 400, round(stretch * len(sentence))).astype(np.uint16)
+        prefix.add(translation)
+        forgetting.add(translation)
     assert max(kept[15:]) < 0.8 * sum(len(sentence) + 1 for sentence in source), "something was left out"
+    assert forgetting.kept > 0, "something was forgotten"
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ PEOPLE = People(load_language("en"))
         ("Contact Susan Wood for details.", ("Susan", "Wood")),
         ("Bill Gates and Mary Ann McDonald met.", ("Bill", "Gates", "Mary", "Ann", "McDonald")),
         ("Susan Wood", ("Susan", "Wood")),
+        ("Susan J. Wood", ("Susan", "Wood")),
         ("Susan Wood's house", ("Susan", "Wood")),
         ("Susan The Brave", ()),
         ("Will Germany win? Mark Twain did.", ()),  # verbs, too
@@ -28,3 +29,17 @@ PEOPLE = People(load_language("en"))
 )
 def test_first_names_and_surnames(text: str, names: tuple[str, ...]) -> None:
     assert PEOPLE.names(text) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("JOHN A. SMITH", ["JOHN A. SMITH"]),
+        ("CONTACT: DAVID STONE, CEO", ["DAVID STONE"]),
+        ("BILL PAYMENT", []),  # words, too
+        ("JOHN AND MARY", []),
+        ("John Smith", []),  # not in capitals
+    ],
+)
+def test_names_in_capitals(text: str, names: list[str]) -> None:
+    assert [text[start:end] for start, end in PEOPLE.in_capitals(text)] == names

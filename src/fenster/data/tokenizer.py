@@ -11,7 +11,7 @@ crosses a space, so no merge does either; it is several times faster than encodi
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ Longs = npt.NDArray[np.int64]
 _SPACE = "\u2581"  # how sentencepiece writes a space inside pieces
 _ESCAPE = "\ue2b1"  # a private-use character
 _CACHED_WORDS = 1 << 18  # bounds memory; the cache starts over when full
+_PIECES = 1024  # read from sentencepiece at a time
 _LEARNING_THREADS = 16  # written into the model, so it must not depend on the machine
 
 PAD_ID, UNK_ID, BOS_ID, EOS_ID, SEP_ID, BOD_ID = range(6)
@@ -87,7 +88,7 @@ class Tokenizer:
         self.dtype: np.dtype[Any] = np.dtype(np.uint16 if len(self) <= 1 << 16 else np.uint32)
         self._words = _Words(self._processor, self.dtype)
         self.sha256 = hashlib.sha256(model).hexdigest()
-        pieces = (piece.removeprefix(_SPACE) for piece in self._processor.IdToPiece(list(range(len(self)))))
+        pieces = (piece.removeprefix(_SPACE) for piece in self._pieces())
         self.characters = frozenset(piece for piece in pieces if len(piece) == 1) | {" "}
         """Those with a piece of their own; all others are spelt in bytes."""
         has_symbols = len(self) > BOD_ID + 1 and self._processor.IdToPiece(BOD_ID + 1) == _SYMBOLS[0]
@@ -132,13 +133,18 @@ class Tokenizer:
                     path=path,
                     expected=f"{symbol}: a tokenizer that `fenster prepare` learned",
                 )
-        for piece in self._processor.IdToPiece(list(range(len(self)))):
+        for piece in self._pieces():
             if _SPACE in piece[1:]:
                 raise InputError(
                     f"piece {piece!r} crosses a space",
                     path=path,
                     expected="a tokenizer that `fenster prepare` learned",
                 )
+
+    def _pieces(self) -> Iterator[str]:
+        """All pieces by id, some at a time: as a list they would take more memory than the model."""
+        for first in range(0, len(self), _PIECES):
+            yield from self._processor.IdToPiece(list(range(first, min(first + _PIECES, len(self)))))
 
     def __len__(self) -> int:
         return int(self._processor.GetPieceSize())

@@ -128,7 +128,8 @@ class Planner:
             piece = self._piece(ProtectedText((inner,), source=inner), register)
             return SegmentPlan(text, tuple(part for part in (prefix, piece, suffix) if part), warnings)
         wanted = self.protects or singles or enclosed
-        spans = self.protector.spans(text, singles, self._unknown_words(text, singles)) if wanted else []
+        others = [*self._unknown_words(text, singles), *self._people_in_capitals(text)] if wanted else []
+        spans = self.protector.spans(text, singles, others) if wanted else []
         first, last = _around(spans, len(prefix), len(text) - len(suffix))
         inside = [one.shifted(-first) for one in spans if first <= one.span.start and one.span.end <= last]
         around = [one.shifted(-first) for one in enclosed]
@@ -161,6 +162,12 @@ class Planner:
             return []
         words = (match.span() for match in re.finditer(r"[^\s()\[\]{}\"“”„,;:!?<>]+", text))
         return [(start, end) for start, end in words if end - start > longest or not set(text[start:end]) <= known]
+
+    def _people_in_capitals(self, text: str) -> list[tuple[int, int]]:
+        """Names of people, which cannot be told from words once the text is in small letters."""
+        if self._people is None or not (self.protects and self._tokenizer.placeholders):
+            return []
+        return self._people.in_capitals(text)
 
     def _split(
         self,

@@ -89,7 +89,10 @@ def stamp(text: object, model: Path | None, settings: dict[str, Any]) -> str:
     """A hash of everything that a translation depends on: text, settings, and the model itself (not its card)."""
     files = [] if model is None else sorted(path for path in model.iterdir() if path.is_file())
     hashes = [unchanged_sha256(path) for path in files if path.suffix != ".md"]
-    return hashlib.sha256(json.dumps([text, settings, hashes], sort_keys=True, default=str).encode()).hexdigest()
+    digest = hashlib.sha256()
+    for part in json.JSONEncoder(sort_keys=True, default=str).iterencode([text, settings, hashes]):
+        digest.update(part.encode())
+    return digest.hexdigest()
 
 
 def _locked(journal: Path, output: Path) -> ProcessLock:

@@ -1,7 +1,8 @@
-"""What this machine has for computing: cores that are free, and a GPU or none. Without PyTorch as far as possible."""
+"""What this machine has for computing: cores that are free, memory, a GPU or none; without PyTorch if possible."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 from pathlib import Path
@@ -41,6 +42,13 @@ def _quota(groups: Path) -> int | None:
         return -(-int(quota) // int(period)) if int(quota) > 0 else None
     except (OSError, ValueError):  # "max", or no control groups here
         return None
+
+
+def release_memory() -> None:
+    """Return memory that is not used any more to the system, where the C library would keep it: glibc does."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+    if trim is not None:
+        trim(0)
 
 
 def may_have_gpu() -> bool:

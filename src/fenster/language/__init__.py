@@ -70,6 +70,10 @@ class NumberStyle(Config):
     """Verbs after a name with a number: Python 3.12 was released."""
     quantity_names: tuple[str, ...] = ()
     """Words with capitals before a number that is a quantity after all: BMI 27.3."""
+    quantity_words: tuple[str, ...] = ()
+    """The same, in small letters, of words that a line may begin with: Total 12.50."""
+    counted_words: tuple[str, ...] = ()
+    """Words behind a number that is a quantity whatever stands before it: Tom 1.5 litres."""
     months: tuple[str, ...] = ()
     units: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Units of measure by name, as a source language: how they are written behind a number."""
@@ -135,6 +139,9 @@ class Language(Config):
     """Words that nearly every longer sentence has one of, and that are rare in other languages."""
     leading_words: tuple[str, ...] = ()
     """Words that belong to what follows them: a line does not end with one."""
+    abbreviations: tuple[str, ...] = ()
+    """In small letters, those whose stop does not end a sentence before a small letter, a figure or what a program
+    fills in: approx. 5 litres."""
     foreign_letters: str | None = None
     """Letters beyond ASCII that are usual in texts of this language. Words with any other letter or symbol are
     copied, as names are; without this setting, only those with characters that a model has no piece for."""
@@ -152,6 +159,8 @@ class Language(Config):
     """Words that are always written with a capital: I."""
     first_names: tuple[str, ...] = ()
     """As a source language: names that make a surname of the capitalised word after them (Susan Wood)."""
+    first_names_and_words: tuple[str, ...] = ()
+    """Those of them that show no name in a text in capitals: BILL PAYMENT."""
     no_surname_after: tuple[str, ...] = ()
     """Words before a first name that is translated: Pope John Paul."""
     acronyms: tuple[str, ...] = ()

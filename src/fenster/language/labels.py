@@ -7,7 +7,9 @@ from functools import cached_property
 
 from fenster.language import Language
 from fenster.language.spans import any_of
+from fenster.language.unit_symbols import has_unit
 
+_RANGE_END = re.compile(r" ?[-–] ?\d[\d.,]*")
 _LISTED = re.compile(r"(?:\d+(?:\.\d+)+(?:, (?:and |or )?| (?:and|or|to|through) (?:§ ?)?| ?[-–] ?))+$")
 
 
@@ -18,9 +20,10 @@ class Labels:
         self._source, self._style = source, source.numbers
 
     def is_name(self, match: re.Match[str]) -> bool:
-        """True after a label or a name (version 1.5, Python 3.12) and before a heading (1.1 Introduction)."""
+        """True after a label or a name (version 1.5, Python 3.12) and before a heading (1.1 Introduction), but not of
+        what is measured (Heparin 1.5 mg)."""
         before, after = match.string[: match.start()], match.string[match.end() :]
-        if self._style.group in match.group() or re.match(rf" ?(?:{any_of(self._style.scales)})\b", after):
+        if self._style.group in match.group() or self._is_measured(_RANGE_END.sub("", after, count=1)):
             return False
         if not before.strip():
             short = re.fullmatch(r"\d{1,2}\.\d{1,2}", match.group()) is not None
@@ -34,7 +37,7 @@ class Labels:
         word = last["word"]
         if word.lower() in self._style.labels or after.startswith(" LTS"):
             return True
-        if word in self._style.quantity_names:
+        if word in self._style.quantity_names or word.lower() in self._style.quantity_words:
             return False
         starts_sentence = last.start() == 0 or re.search(r"[.!?:“”\"(]\s*$", before[: last.start()]) is not None
         if word.lower() in self._style.months:
@@ -47,6 +50,17 @@ class Labels:
             if counted or word.lower() in self._ordinary:
                 return False
         return any(character.isupper() for character in word)
+
+    def _is_measured(self, after: str) -> bool:
+        """True if a unit, or a word that is counted, follows."""
+        return has_unit(after) or self._counted.match(after) is not None
+
+    @cached_property
+    def _counted(self) -> re.Pattern[str]:
+        style = self._style
+        units = (spelling for spellings in style.units.values() for spelling in spellings)
+        words = any_of((*style.scales, *units, *style.percent_words, *style.counted_words))
+        return re.compile(rf"[ -]?(?:{words})(?!\w)", re.IGNORECASE)
 
     @cached_property
     def _ordinary(self) -> frozenset[str]:

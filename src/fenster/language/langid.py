@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import lzma
 import os
 import shutil
@@ -19,6 +18,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fenster.io.machine import release_memory
+
+_CHUNK = 1 << 16  # bytes unpacked at a time
 _LOCAL_HEADER = 30  # bytes before the name of a file in a zip archive
 _LENGTHS = 26  # where it says how long its name and what follows it are
 
@@ -30,7 +32,7 @@ def identifier() -> Any:
 
     file = tempfile.TemporaryFile(buffering=0)
     with lzma.open(MODEL_DIR / MODEL_FILE) as packed:
-        shutil.copyfileobj(packed, file, 1 << 20)
+        shutil.copyfileobj(packed, file, _CHUNK)
     model = dict(_arrays(file))
     made = LanguageIdentifier(
         model["ptc"],
@@ -42,15 +44,8 @@ def identifier() -> Any:
         tk_row=array("I", model["nextmove_row"].read().astype(np.uint32)),
     )
     made._rowbase = array("I", made._rowbase)  # a list needs eight times the memory
-    _release_memory()
+    release_memory()
     return made
-
-
-def _release_memory() -> None:
-    """Return what unpacking needed to the system, where the C library would keep it: glibc does."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
-    if trim is not None:
-        trim(0)
 
 
 def among(text: str, codes: tuple[str, ...]) -> tuple[str, float]:

@@ -17,6 +17,7 @@ from fenster.language.cardinals import Cardinals
 from fenster.language.clock import Clock
 from fenster.language.labels import Labels
 from fenster.language.spans import Span, any_of
+from fenster.language.unit_symbols import UNIT_SYMBOLS
 
 _SIGNS = "€$£¥"
 _DOLLARS = "US|AU|CA|HK|NZ|NT|MX|A|C|S|R"  # before $
@@ -26,8 +27,7 @@ _DIGIT = re.compile(r"\d")
 _RANGE = re.compile(r"(.*\d)([-–])(\d.*)")  # 5–10
 # Not inside a longer number or word; behind the dash of a range the second number counts, and its dash is no sign.
 _BEFORE = r"(?:(?<![\w.,:/'’%‰-])(?<![.,:/]\d)|(?<=[\d%‰mMkKBT][-–]))"
-_UNITS = r"(?:[kmcdµμ]?m|[km]?g|m?l|[KMGT]i?B|[kMGT]?bit|[kMG]?Hz|[kM]?W|kWh|[mk]?V|m?A|km/h|mph|°[CF]|px|pt|dpi|°)"
-_AFTER = rf"(?:(?!\w)|(?={_UNITS}(?!\w)))(?![.,:/'’]\d)"
+_AFTER = rf"(?:(?!\w)|(?={UNIT_SYMBOLS}(?!\w)))(?![.,:/'’]\d)"
 
 
 class WrittenNumber(NamedTuple):

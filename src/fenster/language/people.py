@@ -9,6 +9,8 @@ from fenster.language import Language
 from fenster.language.spans import any_of
 
 _SURNAME = r"[A-Z][a-z]+(?:[A-Z][a-z]+)?"
+_SURNAME_IN_CAPITALS = r"[A-Z]{2,}(?:-[A-Z]{2,})?"
+_INITIALS = r"(?: [A-Z]\.)*"
 _MOST_CAPITALS = 2  # words beside names that all have capitals, in what is no heading
 _WORD = re.compile(r"[^\W\d_]{4,}")
 
@@ -16,10 +18,21 @@ _WORD = re.compile(r"[^\W\d_]{4,}")
 class People:
     def __init__(self, language: Language) -> None:
         first = any_of(language.first_names)
-        self._pair = re.compile(rf"(?<![\w'’.-])({first}) (?=({_SURNAME})(?![\w-]))")
+        self._pair = re.compile(rf"(?<![\w'’.-])({first}){_INITIALS} (?=({_SURNAME})(?![\w-]))")
+        sure = any_of(name.upper() for name in {*language.first_names} - {*language.first_names_and_words})
+        self._in_capitals = re.compile(
+            rf"(?<![\w'’.-])(?:{sure})(?: [A-Z]\.)* ([A-Z]{{2,}}(?:-[A-Z]{{2,}})?)(?![\w'’-])"
+        )
         self._ruler = re.compile(rf"\b(?:{any_of(language.no_surname_after)})\.? $")
         self._ordinary = {*language.common_words, *language.leading_words, *language.numbers.months}
         self._days = {*language.weekdays}
+
+    def in_capitals(self, text: str) -> list[tuple[int, int]]:
+        """Where a text in capitals has first names with surnames: JOHN A. SMITH."""
+        if not text.isupper():
+            return []
+        matches = self._in_capitals.finditer(text)
+        return [match.span() for match in matches if match.group(1).lower() not in self._ordinary]
 
     def names(self, text: str) -> tuple[str, ...]:
         """First names and surnames that stand beside each other, each once. In a heading of Capitalised Words nothing

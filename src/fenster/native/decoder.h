@@ -63,6 +63,9 @@ class Decoder {
     }
     layers_.end(network_.decoder_norm, rows_in(read), x_);
     hidden = x_;
+    // Steps need far less room.
+    for (Floats* buffer : {&x_, &new_, &qkv_, &q_, &context_, &y_}) Floats().swap(*buffer);
+    layers_.release();
   }
 
   // One more token for each line; hidden [lines, width] predicts the next one. The lines of a search are neighbours.

@@ -57,7 +57,7 @@ class Encoder {
     for (size_t n = 0; n < sources.size(); ++n)
       if (sources[n].memory) remember(sources[n], plans_[n]);
     layers_.end(network_.encoder_norm, rows_, x_);
-    states = x_;
+    states.swap(x_);
     spans = spans_;
   }
 
@@ -112,7 +112,7 @@ class Encoder {
 
   void embed(const std::vector<Source>& sources) {
     place(sources, 0);
-    x_.resize(static_cast<size_t>(rows_ * layers_.width));
+    make_room(x_, rows_ * layers_.width);
     for (size_t n = 0; n < sources.size(); ++n)
       for (long token = spans_[n].begin; token < spans_[n].end; ++token)
         layers_.embed(sources[n].ids[token], sources[n].position + token, &x_[spans_[n].row(token) * layers_.width]);
@@ -160,7 +160,7 @@ class Encoder {
       return static_cast<const float*>(&qkv_[spans_[n].row(token) * 3 * width]);
     });
     multiply(weights.out, context_, rows, y_, layers_.threads);
-    new_.resize(static_cast<size_t>(rows * width));
+    make_room(new_, rows * width);
     for (size_t n = 0; n < sources.size(); ++n)
       std::copy(&x_[spans_[n].row(made_[n].begin) * width], &x_[0] + spans_[n].row(made_[n].end) * width,
                 &new_[0] + made_[n].at * width);
@@ -174,7 +174,7 @@ class Encoder {
     for (size_t n = 0; n < sources.size(); ++n)
       if (sources[n].memory && network_.window >= 0) keep(sources[n], plans_[n], level, &new_[made_[n].at * width]);
     place(sources, level);
-    x_.resize(static_cast<size_t>(rows_ * width));
+    make_room(x_, rows_ * width);
     for (size_t n = 0; n < sources.size(); ++n) {
       float* to = &x_[spans_[n].at * width];
       const long computed = plans_[n].computed[level], remembered = std::max(0L, computed - spans_[n].begin);

@@ -67,7 +67,7 @@ class Layers {
   // What a sub-layer reads: x, or its norm where norms come first.
   const Floats& input(const Norm& norm, const Floats& x, long rows) {
     if (!network.norm_first) return x;
-    normed_.resize(static_cast<size_t>(rows * width));
+    make_room(normed_, rows * width);
     by_rows(rows, [&](long row) { norm_(&x[row * width], nullptr, width, norm, &normed_[row * width]); });
     return normed_;
   }
@@ -86,13 +86,20 @@ class Layers {
     if (network.norm_first) by_rows(rows, [&](long row) { norm_(&x[row * width], nullptr, width, norm, &x[row * width]); });
   }
 
+  // Some rows at a time: what is between the two products is wide.
   void feed_forward(const Matrix& up, const Matrix& down, const Norm& norm, long rows, Floats& x) {
-    multiply(up, input(norm, x, rows), rows, wide_, threads);
-    if (!down.is_int8)  // otherwise bytes have no sign
-      by_rows(rows, [&](long row) {
-        for (long k = row * up.columns; k < (row + 1) * up.columns; ++k) wide_[k] = std::max(wide_[k], 0.0f);
-      });
-    multiply(down, wide_, rows, narrow_, threads);
+    const Floats& from = input(norm, x, rows);
+    make_room(narrow_, rows * width);
+    make_room(wide_, std::min(rows, kChunk) * up.columns);
+    for (long first = 0; first < rows; first += kChunk) {
+      const long count = std::min(kChunk, rows - first);
+      multiply(up, &from[first * width], count, wide_.data(), threads);
+      if (!down.is_int8)  // otherwise bytes have no sign
+        by_rows(count, [&](long row) {
+          for (long k = row * up.columns; k < (row + 1) * up.columns; ++k) wide_[k] = std::max(wide_[k], 0.0f);
+        });
+      multiply(down, wide_.data(), count, &narrow_[first * width], threads);
+    }
     add(norm, narrow_, rows, x);
   }
 
@@ -100,7 +107,7 @@ class Layers {
   // then took(row, seen) may look at the weights. `keys`: about how many a query sees.
   template <typename See, typename Took>
   void attention(long rows, long branches, long keys, Floats& out, const See& see, const Took& took) const {
-    out.resize(static_cast<size_t>(rows * branches * width));
+    make_room(out, rows * branches * width);
     const double work = 4.0 * static_cast<double>(rows * branches * keys * width);
     in_parts(rows, threads, work, 20 * kRowWork, [&](long begin, long end) {
       static thread_local Seen seen;
@@ -130,6 +137,11 @@ class Layers {
     in_parts(rows, threads, static_cast<double>(rows * width), kRowWork, [&](long begin, long end) {
       for (long row = begin; row < end; ++row) one(row);
     });
+  }
+
+  // Gives back what many rows needed.
+  void release() {
+    for (Floats* buffer : {&normed_, &wide_, &narrow_}) Floats().swap(*buffer);
   }
 
   const Network& network;

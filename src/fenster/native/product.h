@@ -35,8 +35,14 @@ inline void multiply(const Matrix& matrix, const float* x, long rows, float* y, 
   }
 }
 
+// A buffer for so many numbers. What it held is lost, so that growing copies nothing.
+inline void make_room(std::vector<float>& buffer, long size) {
+  if (buffer.capacity() < static_cast<size_t>(size)) std::vector<float>().swap(buffer);
+  buffer.resize(static_cast<size_t>(size));
+}
+
 inline void multiply(const Matrix& matrix, const std::vector<float>& x, long rows, std::vector<float>& y, int threads) {
-  y.resize(static_cast<size_t>(rows * matrix.columns));
+  make_room(y, rows * matrix.columns);
   multiply(matrix, x.data(), rows, y.data(), threads);
 }
 

@@ -55,6 +55,15 @@ class FileSegment(NamedTuple):
         return "".join([*pieces, self.text[at:]])
 
 
+_BLANK = Segment("")  # one object for all blank lines, since there are many
+
+
+def _segment(one: FileSegment, register: str) -> Segment:
+    if not one.text:
+        return _BLANK
+    return Segment(one.text, register=one.register or register, marks=one.marks)
+
+
 class ParsedFile(ABC):
     """A file as documents of segments, with all that is needed to write it again in another language."""
 
@@ -70,10 +79,7 @@ class ParsedFile(ABC):
 
     def as_documents(self, register: str = "") -> list[Document]:
         """What is translated; `register` is that of segments that have none of their own."""
-        return [
-            Document("", tuple(Segment(one.text, register=one.register or register, marks=one.marks) for one in part))
-            for part in self.documents
-        ]
+        return [Document("", tuple(_segment(one, register) for one in part)) for part in self.documents]
 
     def rendered(self, translated: Iterator[Translated]) -> bytes:
         """The whole output."""

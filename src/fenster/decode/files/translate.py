@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter, deque
 from array import array
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -22,10 +22,12 @@ from fenster.decode.translator import Translator
 from fenster.document import Document
 from fenster.errors import FensterError, counted, first_of, writing
 from fenster.io.files import FileSource, atomic_path, check_not_input, compressed
+from fenster.io.machine import release_memory
 from fenster.io.progress import bar, report
 
 OnSegment = Callable[[int, Translated], None]
 """Takes each segment's line and translation, in order."""
+_RELEASED = 100  # segments between two times that freed memory is returned to the system
 _STANDARD_OUTPUT = (Path("/dev/stdout"), Path("/dev/fd/1"))
 
 
@@ -141,7 +143,9 @@ def _translated(
         advance(sum(map(len, ready)))
         events = translator.segments(documents, journal.known, history=history)
         for number, document in enumerate(documents):
-            for _ in document.segments:
+            for index, _ in enumerate(document.segments):
+                if index % _RELEASED == 0:
+                    release_memory()  # what searches freed lies scattered, and adds up
                 while not ready[number]:
                     event = next(events)
                     journal.note(event.document, event.translated)

@@ -164,7 +164,7 @@ class SequentialSession(Session):
         first = self._first(number)
         bod = strategy.context.starts_with_bod(first, number - first)
         request = strategy.request(self._prefix, first=first, bod=bod, lookahead=strategy.config.lookahead)
-        self._prefix.forget(number - len(request.prefix))
+        self._prefix.forget(number - len(request.given))
         if self._shared.first != first:
             self._shared = SharedContext(first)
         return [replace(request, number=self._number, shared=self._shared)]

@@ -12,6 +12,7 @@ from safetensors import SafetensorError, safe_open
 
 from fenster.data.tokenizer import Tokenizer
 from fenster.errors import InputError
+from fenster.io.machine import release_memory
 from fenster.io.model_json import MODEL_JSON
 from fenster.language.lexicon import Lexicon
 from fenster.model.compiled.network import CompiledNetwork
@@ -65,6 +66,7 @@ def load_compiled(folder: Path, description: Description | None = None, int8: bo
         raise InputError(
             f"does not fit its {MODEL_JSON} ({error})", path=folder, fix="copy the folder again"
         ) from None
+    release_memory()
     return CompiledModel(description, network, tokenizer, folder, read_lexicon(folder, description))
 
 

@@ -1,0 +1,18 @@
+"""Symbols of units that are the same in all languages."""
+
+from __future__ import annotations
+
+import re
+
+UNIT_SYMBOLS = (
+    r"(?:[kmcdnµμ]?m[²³23]?|[kmnµμ]?g|mcg|[mdcµμ]?[lL]|[KMGTP]i?B|[kMGT]?bit(?:/s)?|[kMGT]?Hz|[kMG]?W|[kM]?Wh|"
+    r"[mkµμ]?V|m?A(?! [a-z])|m?Ah|km/h|m/s|mph|[kM]?Pa|bar|[kM]?N|k?J|k?cal|[mkM]?Ω|°[CFNESW]?|px|pt|dpi|ms|fps|I?U|"
+    r"(?:[mµ]?mol|[kmµn]?g|m?I?U)/(?:[dm]?[lL]|kg|day|d|h)|%|‰)"
+)
+"""As a regular expression, what may follow a number with or without a space."""
+_BEHIND_SPACE = re.compile(rf" ?{UNIT_SYMBOLS}(?![\w/])")
+
+
+def has_unit(after: str) -> bool:
+    """True if text that follows a number begins with the symbol of a unit."""
+    return _BEHIND_SPACE.match(after) is not None
