@@ -189,6 +189,24 @@ def test_punctuation_is_inside_as_in_the_source(
     assert insert_marks(target, enclosed, words(source), words(target), np.eye(2)) == expected
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "start", "end", "expected"),
+    [
+        ("call \u1400.", "\u1400 anrufen.", 5, 6, "*\u1400* anrufen."),
+        ("(see \u1400) now", "jetzt (\u1400 ansehen)", 5, 6, "jetzt (*\u1400* ansehen)"),
+        ("\u1400 and \u1401", "\u1401 und \u1400", 0, 1, "\u1401 und *\u1400*"),
+        ("go, Tom, now!", "geh, Tom!", 12, 13, "geh, Tom*!*"),
+        ("go, Tom, now!", "geh jetzt, Tom!", 7, 8, "geh jetzt*,* Tom!"),
+    ],
+)
+def test_what_both_sides_have_keeps_its_marks(source: str, target: str, start: int, end: int, expected: str) -> None:
+    """Placeholders and stops, even if other words attend to them."""
+    misleading = np.fliplr(np.eye(len(target.split()), len(source.split())))
+    enclosed = [Enclosed(start, end, "*", "*")]
+    made = insert_marks(target, enclosed, words(source), words(target), misleading, {"\u1400", "\u1401"})
+    assert made == expected
+
+
 def test_a_pair_does_not_begin_at_a_space() -> None:
     """A mark that belongs to nobody stands first in the words that the pair goes around."""
     attention = np.array([[1.0, 0, 0], [0, 0.3, 0.7], [0, 0.3, 0.7]])
@@ -200,8 +218,10 @@ def test_a_pair_does_not_begin_at_a_space() -> None:
 @given(st.integers(0, 5), st.integers(1, 6), st.integers(0, 2**32 - 1))
 def test_nesting_is_valid_whatever_the_attention(n_pairs: int, n_words: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    source = " ".join("abcdefgh"[: rng.integers(1, 9)])
-    target = " ".join("stuvwxyz"[:n_words])
+    # Words with stops, and the stand-ins of placeholders, which both sides have.
+    shared = [*"abc", "\u1400", "\u1401", "\u1402,"]
+    source = " ".join(f"{rng.choice(shared)}{rng.choice(['', '', ',', '!?'])}" for _ in range(rng.integers(1, 9)))
+    target = " ".join(f"{rng.choice(shared)}{rng.choice(['', '', ',', '!?'])}" for _ in range(n_words))
     enclosed: list[Enclosed] = []
     for pair in range(n_pairs):
         inside = enclosed[rng.integers(len(enclosed))] if enclosed and rng.random() < 0.5 else None
@@ -212,7 +232,7 @@ def test_nesting_is_valid_whatever_the_attention(n_pairs: int, n_words: int, see
             enclosed.append(Enclosed(start, end, f"<{pair}>", f"</{pair}>"))
     enclosed.sort(key=lambda one: (one.start, -one.end))
     attention = rng.random((n_words, len(source.split(" "))))
-    made = insert_marks(target, enclosed, words(source), words(target), attention)
+    made = insert_marks(target, enclosed, words(source), words(target), attention, {"\u1400", "\u1401", "\u1402"})
     stack: list[str] = []
     rest = made
     for one in enclosed:

@@ -13,6 +13,7 @@ from fenster.decode.markup import Words, insert_marks
 from fenster.decode.piece import Piece, SegmentPlan
 from fenster.decode.result import Translated
 from fenster.decode.search import Hypothesis
+from fenster.decode.stand_ins import StandIns
 from fenster.decode.strategies import SentenceResult
 from fenster.decode.strategies.base import without_symbols
 from fenster.language.capitals import begun_as, capitals
@@ -90,25 +91,17 @@ class Assembler:
     ) -> list[str | Placeholder]:
         """A translation with inline markup around the words that it belongs to."""
         target = without_symbols(hypothesis)
-        text = visible(parts)
-        stand_in = next(character for character in map(chr, range(0xE000, 0xF8FF)) if character not in text)
-        shown = "".join(part if isinstance(part, str) else stand_in for part in parts)
-        source, words = self._words(piece.source, stand_in), self._words(target, stand_in, shown)
+        stand_ins = StandIns(self._tokenizer.placeholders, piece.text.marks, visible(parts) + piece.text.visible)
+        shown = stand_ins.shown(parts)
+        source, words = self._words(piece.source, stand_ins), self._words(target, stand_ins, shown)
         attention = cross_attention(self._loaded, piece.source, target)
-        marked = insert_marks(shown, piece.enclosed, source, words, attention)
-        placeholders = [part for part in parts if isinstance(part, Placeholder)]
-        texts = marked.split(stand_in)
-        made: list[str | Placeholder] = [texts[0]]
-        for placeholder, text in zip(placeholders, texts[1:], strict=True):
-            made += [placeholder, text]
-        return made
+        return stand_ins.parts(insert_marks(shown, piece.enclosed, source, words, attention, stand_ins.words))
 
-    def _words(self, ids: Ids, stand_in: str, text: str | None = None) -> Words:
+    def _words(self, ids: Ids, stand_ins: StandIns, text: str | None = None) -> Words:
         """The words of some ids; each placeholder is one character."""
 
         def shown(count: int) -> str:
-            parts = self._tokenizer.decode_marked(ids[:count])
-            return "".join(part if isinstance(part, str) else stand_in for part in parts)
+            return stand_ins.shown(self._tokenizer.decode_marked(ids[:count]))
 
         return Words.of(text or shown(len(ids)), [len(shown(count + 1)) for count in range(len(ids))])
 

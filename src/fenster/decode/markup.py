@@ -5,7 +5,7 @@ stays valid, whatever the model does."""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any
@@ -108,10 +108,12 @@ def _is_one(text: str, first: Mark, last: Mark, marks: Sequence[Mark]) -> bool:
     before = first.start  # of a sign that touches something, other marks aside
     while (touching := next((mark for mark in marks if mark.end == before), None)) is not None:
         before = touching.start
-    is_sign = _SIGN.fullmatch(held) is not None and bool(text[max(0, before - 1) : before].strip())
-    return (
-        not any(character.isalnum() for character in held) or is_sign or _WHOLE.match(text, first.start) is not None
-    )
+    touches = bool(text[max(0, before - 1) : before].strip())
+    if touches and _is_stop(held):
+        return False  # of the sentence
+    is_sign = touches and _SIGN.fullmatch(held) is not None
+    is_wordless = not any(character.isalnum() for character in held)
+    return is_wordless or is_sign or _WHOLE.match(text, first.start) is not None
 
 
 def _is_inside(mark: Mark, other: Mark) -> bool:
@@ -166,9 +168,17 @@ class Words:
         return cls(text, ranges, token_word)
 
 
-def insert_marks(target: str, enclosed: Sequence[Enclosed], source: Words, words: Words, attention: Floats) -> str:
+def insert_marks(
+    target: str,
+    enclosed: Sequence[Enclosed],
+    source: Words,
+    words: Words,
+    attention: Floats,
+    stand_ins: Set[str] = frozenset(),
+) -> str:
     """`target` with marks around the words that attend to the enclosed words of the source; `attention` is
-    [target tokens, source tokens]."""
+    [target tokens, source tokens]. `stand_ins` are characters that mean the same on both sides: what they stand for
+    keeps its marks, whatever attends to it."""
     table = np.zeros((len(words.ranges), len(source.ranges)))
     for token, word in enumerate(words.token_word[: len(attention)]):
         for other, source_word in enumerate(source.token_word[: attention.shape[1]]):
@@ -180,20 +190,62 @@ def insert_marks(target: str, enclosed: Sequence[Enclosed], source: Words, words
     spans: list[tuple[Enclosed, int, int]] = []
     for one in enclosed:
         inside = [n for n, (a, b) in enumerate(source.ranges) if a < one.end and b > one.start]
-        spans.append((one, *_run(one, spans, table[:, inside].sum(1), len(inside) == len(source.ranges))))
+        score = _kept(target, words, source.text[one.start : one.end], stand_ins)
+        if score is None:
+            score = table[:, inside].sum(1)
+        spans.append((one, *_run(one, spans, score, len(inside) == len(source.ranges))))
     # At one place longer runs open first and close last, and of equal ones the outer.
     events: list[tuple[int, int, int, int, str]] = []
+    placed: list[tuple[Enclosed, int, int]] = []
     for depth, (one, first, last) in enumerate(spans):
-        start, end = _edges(
-            target, words.ranges[first][0], words.ranges[last - 1][1], source.text[one.start : one.end]
-        )
-        events.append((start, 1, first - last, depth, one.opening))
-        events.append((end, 0, last - first, -depth, one.closing))
+        held = source.text[one.start : one.end]
+        start, end = _edges(target, words.ranges[first][0], words.ranges[last - 1][1], held)
+        if _is_stop(held) and not any(_overlap(one, other) for other, _, _ in spans if other is not one):
+            start, end = _stop_in(target, source.text, one) or (start, end)
+        start, end = _nested(one, start, end, placed)
+        placed.append((one, start, end))
+        events.append((start, 1, start - end, depth, one.opening))
+        events.append((end, 0, end - start, -depth, one.closing))
     made, at = "", 0
     for position, _, _, _, mark in sorted(events):
         made += target[at:position] + mark
         at = position
     return made + target[at:]
+
+
+def _nested(one: Enclosed, start: int, end: int, placed: Sequence[tuple[Enclosed, int, int]]) -> tuple[int, int]:
+    """`[start, end)` as far as it is inside the pairs around it, and crosses no other."""
+    for other, begin, stop in placed:
+        inside = other.start <= one.start and one.end <= other.end
+        if inside or begin < start < stop < end:
+            start, end = min(start, stop), min(end, stop)
+        if inside or start < begin < end < stop:
+            start, end = max(start, begin), max(end, begin)
+    return start, end
+
+
+def _is_stop(held: str) -> bool:
+    return bool(held) and set(held) <= set(_STOPS)
+
+
+def _overlap(one: Enclosed, other: Enclosed) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+def _stop_in(target: str, source: str, one: Enclosed) -> tuple[int, int] | None:
+    """Where the target has the stop that a pair encloses: counted from the end, since stops there are the surest."""
+    held = source[one.start : one.end]
+    places = [match.span() for match in re.finditer(re.escape(held), target)]
+    behind = source.count(held, one.end)
+    return places[-1 - behind] if behind < len(places) else None
+
+
+def _kept(target: str, words: Words, held: str, stand_ins: Set[str]) -> Floats | None:
+    """[words] 1 for those that have what a pair encloses, if these are stand-ins only and the target has them all."""
+    letters = {character for character in held if _sort(character) is None}
+    if not letters or not letters <= stand_ins or not letters <= set(target):
+        return None
+    return np.array([float(not letters.isdisjoint(target[first:last])) for first, last in words.ranges])
 
 
 def _edges(target: str, start: int, end: int, held: str) -> tuple[int, int]:
