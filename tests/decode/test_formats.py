@@ -282,6 +282,17 @@ def test_word_runs_with_the_same_look_are_one() -> None:
     assert "".join(root.itertext()) == "ONE TWO THREE FOUR.FIVEgone PAGE 7code"  # type: ignore[arg-type]
 
 
+def test_a_link_that_is_most_of_a_paragraph_keeps_its_style_to_itself() -> None:
+    style = '<w:rPr><w:rStyle w:val="Hyperlink"/></w:rPr>'
+    link = f'<w:hyperlink w:anchor="x"><w:r>{style}<w:t>Our general terms of business</w:t></w:r></w:hyperlink>'
+    parsed = parse(docx(f'<w:p>{link}<w:r><w:t xml:space="preserve"> apply.</w:t></w:r></w:p>'), "a.docx")
+    with zipfile.ZipFile(io.BytesIO(render(parsed, louder))) as archive:
+        root = etree.fromstring(archive.read("word/document.xml"))
+    (paragraph,) = root.iter(W + "p")
+    assert [child.tag.removeprefix(W) for child in paragraph] == ["hyperlink", "r"]
+    assert [len(list(child.iter(W + "rStyle"))) for child in paragraph] == [1, 0]
+
+
 def test_opendocument_and_powerpoint() -> None:
     note = "<text:note><text:p>A note</text:p></text:note>"
     data = odt(f"<text:p>One <text:span>two</text:span> three<text:s/>{note}.</text:p>")

@@ -26,6 +26,8 @@ ENGLISH = NumberConverter(load_language("de"), load_language("en"))
         ("Heparin 1.250 mg, Tom 1.5 litres, Germany 4.5 percent, Rome 12.345 km", ["1,250", "1,5", "4,5", "12,345"]),
         ("Give 0.5-1 mg, then 1.5–2.5 mg.", ["0,5", "1,5", "2,5"]),
         ("1.5 TB", ["1,5"]),
+        ("35.5 thousand dollars, $35 thousand, 1.5 thousand", ["35.500", "35.000 $", "1500"]),
+        ("5.5M users and 1.2B views", ["5,5 Millionen", "1,2 Milliarden"]),
         ("2.5 Million", ["2,5"]),
         ("1.1 A short history", ["1.1"]),
         ("Total 12.50", ["12,50"]),

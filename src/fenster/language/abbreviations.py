@@ -41,6 +41,10 @@ class Abbreviations:
             (re.compile(rf"{month}(?= {date})"), expand_months),
             (re.compile(rf"(?<![\w.,:]){_DAY}(?: of)? {month}{_CLOSED}|,? \d{{4}}| (?:{links})\b)"), expand_months),
             (re.compile(rf"(?<![Tt]he ){day}(?=,? (?:{any_month})\b)"), expand_days),
+            (
+                re.compile(rf"(?<![Tt]he ){day}(?=,? (?:{_DAY}(?: of)? (?:{any_month})\b|\0(?:[,.;)–-]|$)))"),
+                expand_days,
+            ),
             (re.compile(rf"(?<![Tt]he ){day}(?=,? {_DAY}(?:[,.;)]|$| ?[ap]\.?m|-|–))"), expand_days),
             (re.compile(rf"(?<!\w)(?:{before}) {day}(?:(?<=\.)|{_CLOSED}| (?:\d|(?:{parts})\b)))"), expand_days),
             (re.compile(rf"^{certain_days}\.?$"), expand_days),

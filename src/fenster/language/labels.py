@@ -9,6 +9,7 @@ from fenster.language import Language
 from fenster.language.spans import any_of
 from fenster.language.unit_symbols import has_unit
 
+_BESIDE = 200  # characters before and after a figure that say what it is
 _RANGE_END = re.compile(r" ?[-–] ?\d[\d.,]*")
 _LISTED = re.compile(r"(?:\d+(?:\.\d+)+(?:, (?:and |or )?| (?:and|or|to|through) (?:§ ?)?| ?[-–] ?))+$")
 
@@ -22,7 +23,8 @@ class Labels:
     def is_name(self, match: re.Match[str]) -> bool:
         """True after a label or a name (version 1.5, Python 3.12) and before a heading (1.1 Introduction), but not of
         what is measured (Heparin 1.5 mg)."""
-        before, after = match.string[: match.start()], match.string[match.end() :]
+        before = match.string[max(0, match.start() - _BESIDE) : match.start()]
+        after = match.string[match.end() : match.end() + _BESIDE]
         if self._style.group in match.group() or self._is_measured(_RANGE_END.sub("", after, count=1)):
             return False
         if not before.strip():

@@ -22,6 +22,7 @@ from fenster.language.unit_symbols import UNIT_SYMBOLS
 _SIGNS = "€$£¥"
 _DOLLARS = "US|AU|CA|HK|NZ|NT|MX|A|C|S|R"  # before $
 _CODES = "EUR|USD|GBP|CHF|JPY|CAD|AUD|SEK|NOK|DKK|PLN|CZK|CNY|INR"
+_WITH_WORDS = ("phrase", "large", "thousand", "measure", "cardinal", "era")
 _GROUPED_FROM = 10_000  # years have no point
 _DIGIT = re.compile(r"\d")
 _RANGE = re.compile(r"(.*\d)([-–])(\d.*)")  # 5–10
@@ -63,6 +64,7 @@ class NumberConverter:
             "time": self.clock.write_time,
             "era": self._era,
             "large": self._large,
+            "thousand": self._in_thousands,
             "amount": self._amount,
             "coded": self._coded,
             "percentage": self._percentage,
@@ -80,7 +82,7 @@ class NumberConverter:
                 continue
             duration = kind == "time" and self.clock.is_duration(match)
             is_time = kind in ("phrase", "hours", "range", "time") and not duration
-            has_words = kind in ("phrase", "large", "measure", "cardinal", "era") and match.group() not in forms
+            has_words = kind in _WITH_WORDS and match.group() not in forms
             span = Span(*match.span(), "time" if is_time else "number")
             numbers.append(WrittenNumber(span, tuple(dict.fromkeys(forms)), has_words))
         return numbers
@@ -125,8 +127,13 @@ class NumberConverter:
         fraction = r"(?:\d{1,3}[ -])?\d{1,2}/\d{1,3}(?![/\d])"
         scale = any_of(self.source.scales)
         short = any_of(word for word in self.source.scales if len(word) == 2)  # bn; m may be metres
-        large = any_of(word for word, power in self.source.scales.items() if power in self.target.scale_words)
+        in_words = {**self.target.scale_words, 3: None}
+        large = any_of(
+            word for word, power in self.source.scales.items() if power in in_words and (power > 3 or len(word) > 1)
+        )
         suffix = any_of(self.source.suffixes)
+        millions = any_of(one for one, power in self.source.suffixes.items() if len(one) == 1 and power in (6, 9))
+        thousand = any_of(word for word, power in self.source.scales.items() if power == 3 and len(word) > 1)
         sign = rf"(?:(?:{_DOLLARS})?\$|[{_SIGNS}])"
         clock = self.clock.patterns
         kinds = {
@@ -140,7 +147,9 @@ class NumberConverter:
             rf"(?:\.(?= [a-z\d]))?(?:{self.source.unit_link})?",
             "time": clock["time"],
             "large": rf"[-−]?{sign} ?{ranged}(?:[ -]?(?:{large})\b(?!-[A-Za-z])|(?:{suffix})\b(?!-[A-Za-z]))"
-            rf"|(?:{_CODES}) ?{ranged} ?(?:{large})\b(?!-[A-Za-z])|{ranged} ?(?:{short})\b(?!-[A-Za-z])",
+            rf"|(?:{_CODES}) ?{ranged} ?(?:{large})\b(?!-[A-Za-z])|{ranged} ?(?:{short})\b(?!-[A-Za-z])"
+            rf"|\d+{decimal}\d+(?:{millions})(?!-?\w)",
+            "thousand": rf"(?:{grouped}|\d+(?:{decimal}\d+)?) (?:{thousand})(?!\w)",
             "amount": rf"[-−]?{sign} ?[-−]?{ranged}(?![ -]?(?:{scale})\b)|(?<!\^){ranged} ?[{_SIGNS}]",
             "coded": rf"(?:{_CODES}) ?{ranged}(?! ?(?:{scale})\b)|{ranged} ?(?:{_CODES})\b",
             "percentage": rf"[-−+±]?{ranged} ?[%‰]",
@@ -241,6 +250,12 @@ class NumberConverter:
         currencies = dict.fromkeys((*self.target.currency_words.get(currency, ())[:1], currency))
         made = (f"{sign}{number} {word} {name}" for number in self._number(written) for name in currencies)
         return [amount.rstrip() for amount in made]
+
+    def _in_thousands(self, match: re.Match[str]) -> list[str]:
+        """35.5 thousand."""
+        written = match.group().split(" ")[0].replace(self.source.group, "").replace(self.source.decimal, ".")
+        value = Decimal(written) * 1000
+        return [self._figures(int(value))] if value == int(value) else []
 
     def _amount(self, match: re.Match[str]) -> list[str]:
         whole = match.group()

@@ -6,6 +6,7 @@ A kind of span is one line in KINDS. Where two overlap, the one that starts firs
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ _DATE_PART = "(?:y{2,4}|Y{2,4}|M{1,4}|D{1,4}|d{1,4}|E{1,4}|HH?|hh?|mm|ss|SSS|a|A
 _SURE_DATE_PART = "yyyy|YYYY|MM|DD|dd|HH|hh"
 _DATE_LINK = "[-/., :T]{1,2}"
 _END = r"(?<![.,;:!?'\"])"  # a stop behind a span belongs to the sentence
+_VERSION_BOUND = r"(?:[=~!]=|[<>]=?)\d(?:[\w.*]*[\w*])?"
 _PART_OF_URL = r"[^\s<>\"`|\\^{}]+"
 
 
@@ -50,8 +52,9 @@ KINDS: dict[str, str] = {
         r"\b(?:https?|ftp|file|ssh|git|mailto|tel|data|ws|wss|s3)://?" + _PART_OF_URL + _END,
         r"\bwww\." + _PART_OF_URL + _END,
     ),
+    "doi": r"\b10\.\d{4,9}/[\w.;()/:<>-]*[\w)]",
     "remote": r"[\w.+-]+@[\w.-]+:[\w.~-]+(?:/[\w.~-]+)+" + _END,  # git@host:owner/name.git
-    "email": r"(?:\w+['’](?=[\w.+%-]+@))?[\w.+%-]*\w@[\w-]+(?:\.[\w-]+)+",
+    "email": r"(?<![\w.+%-])(?:\w+['’](?=[\w.+%-]+@))?[\w.+%-]*\w@[\w-]+(?:\.[\w-]+)+",
     "override": r"\{\\[^{}]*\}",  # of subtitles: {\i1}
     "escape": r"\\[*_#~|\[\]()<>!.+-]|\\n(?=[A-Z])",
     "shortcode": r"(?<![\w:]):[a-z][a-z0-9_+-]*:(?![\w:])",
@@ -59,8 +62,8 @@ KINDS: dict[str, str] = {
     "pattern": _any(
         r"\^\[[^\]\s]*\]\S*",  # a regular expression: ^[yY]
         r"(?<![\w%])%-?[A-Za-z](?:[ ,/:.T-]{0,2}%-?[A-Za-z])+(?!\w)",  # of strftime
-        rf"(?<!\w)(?:{_DATE_PART}{_DATE_LINK})*(?:{_SURE_DATE_PART})(?:{_DATE_LINK}{_DATE_PART})+(?!\w)",
-        rf"(?<!\w)(?:{_DATE_PART}{_DATE_LINK})+(?:{_SURE_DATE_PART})(?!\w)",
+        rf"(?<!\w)(?:{_DATE_PART}{_DATE_LINK}){{0,8}}(?:{_SURE_DATE_PART})(?:{_DATE_LINK}{_DATE_PART}){{1,8}}(?!\w)",
+        rf"(?<!\w)(?:{_DATE_PART}{_DATE_LINK}){{1,8}}(?:{_SURE_DATE_PART})(?!\w)",
     ),
     "template": _any(
         r"\$t\([^()\n]*\)",  # of i18next
@@ -79,21 +82,27 @@ KINDS: dict[str, str] = {
     "path": _any(
         r"\b[A-Za-z]:\\(?:[\w .$@()+-]+\\)*[\w.$@()+-]*\w",
         r"\\\\[\w.$-]+(?:\\[\w.$@+-]+)+",
-        r"(?<![\w/.:<])(?:~|\.{1,2})?/(?:[\w.@+{}$*-]+/)*[\w.@+{}$*-]*\w/?",
+        r"(?<![\w/.:<])(?:~|\.{1,2})?/(?:[\w.@+{}$*-]+/(?::(?=\w))?)*[\w.@+{}$*-]*\w/?",
+        r"\b(?:application|audio|font|image|multipart|text|video)/[a-z][\w.+-]*\w",
+        r"(?<=\s-[A-Za-z] )[\w.-]+(?:/[\w.-]+)+",  # git checkout -b feature/x
         rf"(?<![\w/.@-])(?:[\w.@+-]+/)+[\w.@+-]*\.(?:{_SUFFIXES})\b",
         rf"(?<![\w/.@-])\.?[\w+-]+(?:\.[\w+-]+)*\.(?:{_SUFFIXES})\b(?!\.\w)",
     ),
-    "mention": r"(?<![\w@/.])@[A-Za-z_][\w.-]*\w",
+    "mention": r"(?<![\w@/.])@[A-Za-z_][\w.-]*\w(?:\([\d., ]*\))?",
     "hashtag": r"(?<![\w&/#])#[A-Za-z_]\w*",
     "iban": r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b",
     "option": _any(
-        rf"(?<![\w-])--(?!(?:{_FUNCTION_WORDS})\b(?!-))[a-z][a-z0-9]*(?:-[a-z0-9]+)*\b(?=[=\s.,;:)\]\[|}}'\"’”]|$)",
+        rf"(?<![\w-])--(?!(?:{_FUNCTION_WORDS})\b(?!-))[a-z][a-z0-9]*(?:-[a-z0-9]+)*\b(?:=[\w./,:+-]*\w)?"
+        r"(?=[=\s.,;:)\]\[|}'\"’”]|$)",
+        r"(?<![\w-])-D[A-Za-z][\w.-]*(?:=[\w./:-]*\w)?",
         rf"(?<=\s)--(?=\s+(?:--?[A-Za-z]|[\w./~*-]*\.(?:{_SUFFIXES})\b))",  # git checkout -- file.txt
         r"(?<=\s)-(?![AIO]\b)[A-Za-z]\b(?=[=\s.,;:)\]]|$)",
         r"(?<=\s)-[a-z]{2,3}\b(?=\s--?[a-z])",
     ),
     "identifier": _any(
-        r"\b[A-Za-z]\w*(?:_\w+)+\b",
+        r"\b[A-Za-z]\w*(?:_\w+)+\b(?:=[\w.+-]*\w)?",
+        rf"(?<![\w.])[a-z][\w-]+{_VERSION_BOUND}(?:, ?{_VERSION_BOUND})*",  # numpy>=1.24,<2.0
+        r"(?<![\w@.])[A-Za-z_][\w.]*\((?=[^()]*\d\.\d)[\[\]\d\s.,+-]+\)",  # scale(1.5)
         r"\b[a-z]+(?:[A-Z][a-z0-9]+)+\b(?:\(\))?",
         r"\b[\w.]+\(\)",
         r"\b[A-Za-z]\w*(?:::\w+)+",
@@ -125,7 +134,8 @@ KINDS: dict[str, str] = {
     "licence": r"\b[A-Z]{2,}-\d+(?:\.\d+)*-(?:only|or-later)\b",
     "part": _any(
         r"(?<![\w-])(?=[A-Z]*\d)(?=\d*[A-Z])[A-Z0-9]{6,}(?![\w-])",
-        r"(?<![\w$€£¥-])(?=[A-Z0-9/_.-]*[A-Z])(?=[A-Z0-9/_.-]*\d)[A-Z0-9]+(?:[-/_.][A-Z0-9]+)+(?![\w-])",
+        r"(?<![\w$€£¥-])(?!\d+\.\d+[KMBT](?![\w-])|[AP]M-\d)"
+        r"(?=[A-Z0-9/_.-]*[A-Z])(?=[A-Z0-9/_.-]*\d)[A-Z0-9]+(?:[-/_.][A-Z0-9]+)+(?![\w-])",
         r"(?<![\w-])(?!\d+(?:[AP]M|EUR|USD|GBP|CHF)\b)(?:[A-Z]+\d{2,}[A-Z0-9]*|\d{2,}[A-Z]{2,}[A-Z0-9]*)(?![\w-])",
     ),
 }
@@ -138,6 +148,8 @@ _POSSIBLE = re.compile(
     r"[\d@/\\`<>=≤≥≠{$%#&_+^-]|:[a-z]|BIC|SWIFT|(?:yyyy|YYYY|MM|DD|dd|HH|hh)[., :T]|\(\)|\)\(|\|\||::|www\.|"
     r"[a-z][A-Z]|\.\w"
 )
+# No word, and no place for the regular expressions of kinds, some of which take quadratic time.
+_LONG = re.compile(r"\S{1500,}")
 _NAMED = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in KINDS.items()))
 
 
@@ -165,17 +177,25 @@ class SpanFinder:
         ]
         kinds = []
         if _POSSIBLE.search(text):  # most sentences have nothing to protect, and this is quick
-            kinds = [Span(*match.span(), match.lastgroup or "") for match in _NAMED.finditer(text)]
+            at = 0
+            for start, end in [*(match.span() for match in _LONG.finditer(text)), (len(text), len(text))]:
+                kinds += [Span(*match.span(), match.lastgroup or "") for match in _NAMED.finditer(text, at, start)]
+                kinds += [Span(start, end, "long")] if start < end else []
+                at = end
         return without_overlaps([*own, *(span._replace(end=_balanced(text, span)) for span in kinds)])
 
 
 def without_overlaps(spans: Iterable[Span]) -> list[Span]:
     """In order of their starts; of spans that overlap, the one listed first."""
-    kept: list[Span] = []
+    kept: list[Span] = []  # sorted
     for span in spans:
-        if all(span.end <= other.start or span.start >= other.end for other in kept):
-            kept.append(span)
-    return sorted(kept)
+        at = bisect_left(kept, span)
+        after = kept[at : at + 1]
+        if all(other.end <= span.start for other in kept[max(0, at - 1) : at]) and all(
+            span.end <= other.start for other in after
+        ):
+            kept.insert(at, span)
+    return kept
 
 
 def _balanced(text: str, span: Span) -> int:

@@ -46,11 +46,15 @@ class Pairs:
 
 
 def base_format(parts: Iterable[Part]) -> Format:
-    """The format that most characters have; words carry theirs as their value."""
-    sizes: Counter[Format] = Counter()
+    """The format that most characters have outside of pairs (links have a format of their own), or anywhere if there
+    are none outside; words carry theirs as their value."""
+    inside, outside, depth = Counter[Format](), Counter[Format](), 0
     for part in parts:
+        depth += (part.kind == "open") - (part.kind == "close")
         if part.kind == "words":
-            sizes[part.value] += len(part.words.strip())
+            sizes = inside if depth else outside
+            sizes[part.value] += sum(map(str.isalnum, part.words))
+    sizes = outside if outside.total() else inside
     return max(sizes, key=lambda one: sizes[one], default=Format(None))
 
 
