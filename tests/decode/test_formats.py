@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import textwrap
+import time
 import zipfile
 from collections.abc import Callable
 from functools import partial
@@ -827,3 +828,59 @@ def test_what_screen_readers_and_previews_say_is_translated() -> None:
         b'</a><select><optgroup label="Three"><option label="Four">Five</option></optgroup></select>'
     )
     assert [one.text for one in parse(page, "a.html").segments] == ["One", "Two", "Three", "Four", "Five"]
+
+
+def test_segments_of_xliff_that_are_translated_stay() -> None:
+    """One of two segments is there; and segments may be inside inline elements."""
+    target = '<target><mrk mtype="seg" mid="1">Eins.</mrk></target>'
+    made = render(parse(SEGMENTED.replace("TARGET", target).encode(), "a.xlf"), louder).decode()
+    assert re.findall(r'mid="(\d)"[^>]*>([^<]*)<', made.split("<target")[1]) == [("1", "Eins."), ("2", "GO.")]
+    nested = SEGMENTED.replace("<seg-source>", '<seg-source><g id="9">').replace("</seg-source>", "</g></seg-source>")
+    made = render(parse(nested.replace("TARGET", "").encode(), "a.xlf"), louder).decode()
+    assert '<g id="9">' in made.split("<target")[1] and made.count("GO.") == 1
+
+
+def test_a_catalogue_that_is_a_path_is_not_opened(tmp_path: Path) -> None:
+    other = tmp_path / "other.po"
+    other.write_text('msgid "Secret"\nmsgstr ""\n', encoding="utf-8")
+    with pytest.raises(InputError, match="not a gettext catalogue") as error:
+        parse(str(other).encode(), "a.po")
+    assert "Secret" not in str(error.value) and str(tmp_path) not in str(error.value).split("(")[0]
+
+
+def test_the_target_column_may_be_the_one_to_translate() -> None:
+    made = render(parse(b"en,de\nx,A lamp\n", "a.csv", columns=("de",)), louder)
+    assert made == b"en,de\nx,A LAMP\n"
+
+
+def test_positions_of_text_may_be_empty() -> None:
+    style = 'xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0"'
+    styles = f'<style:style {style} style:name="T1"><style:text-properties style:text-position=""/></style:style>'
+    assert words(render(parse(odt(f"{styles}<text:p>A lamp</text:p>"), "a.odt"), louder)) == "A LAMP"
+
+
+def test_lists_in_lists_are_read_to_the_bottom() -> None:
+    text = "".join(f"{'  ' * depth}- item {depth}\n" for depth in range(30))
+    assert len(parse(text.encode(), "a.md").segments) == 30
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.json", '{"k": ["a b",\n' + '"a b",\n' * 20_000 + '"a b"]}'),
+        ("a.html", "<p title='a b'>a b</p>\n" * 10_000),
+        ("b.html", "<p>" + "<code>a " * 10_000),
+        ("a.md", "a b  \n" * 5_000),
+        ("b.md", "{% highlight c %}\n" * 5_000),
+        ("a.srt", "1\n00:00:01,000 --> 00:00:02,000\na" + " " * 50_000 + "b\n"),
+        ("b.srt", "1\n00:00:01,000 --> 00:00:02,000\n" + "a b " * 10_000 + "\n"),
+        ("a.ass", "[Events]\nFormat: Start, End, Text\nDialogue: 0:00:01.00,0:00:02.00," + "a b\\N" * 10_000 + "\n"),
+    ],
+    ids=lambda value: value if "." in value[:6] else "",
+)
+def test_time_grows_with_the_size(name: str, text: str) -> None:
+    """Quadratic parsers take minutes for these."""
+    began = time.process_time()
+    parsed = parse(text.encode(), name)
+    render(parsed, louder)
+    assert time.process_time() - began < 20

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fenster.language import load_language
-from fenster.language.protect import LONGEST_TEXT, Protector, cuts_of_long, protected
+from fenster.language.protect import LONGEST_TEXT, Protector, cuts_of_long, protected, spans_of
 from fenster.language.protected_text import PLACEHOLDERS, Placeholder, ProtectedText
 
 PROTECTOR = Protector(load_language("en"), load_language("de"))
@@ -20,6 +20,18 @@ def test_spans_become_placeholders_of_their_kind() -> None:
     assert piece.parts == ("Pay ", Placeholder("n", 0), " to ", Placeholder("x", 0), " at ", Placeholder("t", 0), ".")
     german = ("Um ", Placeholder("t", 0), " Uhr ", Placeholder("n", 0), " an ", Placeholder("x", 0))
     assert piece.restore(german) == "Um 21:30 Uhr 50 € an a@b.de"
+
+
+def test_a_text_knows_what_it_protects() -> None:
+    """Also what a file marked, and words that the planner added, so that it can be protected again with more."""
+    text = "See\ue0001\ue001 €50 and Łódź 7."
+    (piece,) = protected(text, PROTECTOR.spans(text, [(3, 6)], [(15, 19)]))
+    spans = spans_of(piece)
+    assert [text[one.span.start : one.span.end] for one in spans] == ["\ue0001\ue001", "€50", "Łódź"]
+    (again,) = protected(text, spans)
+    assert (again.parts, again.values, again.marks) == (piece.parts, piece.values, piece.marks)
+    (more,) = protected(text, sorted([*spans, *PROTECTOR.digits(text, spans)]))
+    assert list(more.values.values()) == ["\ue0001\ue001", "50 €", "Łódź", "7"]
 
 
 def test_modes_of_numbers() -> None:

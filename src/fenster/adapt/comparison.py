@@ -26,8 +26,8 @@ class Comparison(Config):
 
     @property
     def is_better(self) -> bool:
-        """True if one of the scores has risen."""
-        return any(self.after[metric] > self.before[metric] for metric in _METRICS)
+        """True if the scores have risen on average."""
+        return sum(self.after[metric] - self.before[metric] for metric in _METRICS) > 0
 
     @property
     def cells(self) -> list[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fenster.bulk.manifest import Entry, Manifest, locked
-from fenster.bulk.task import Died, Engine
+from fenster.bulk.task import Died, Engine, why
 from fenster.decode.files import DOCUMENT_FORMATS, FileOptions, ParsedFile, document_format
 from fenster.decode.files.translate import FileSummary, translate_parsed
 from fenster.decode.files.unsupported import for_programs
@@ -43,11 +43,15 @@ class FileTask:
         return self.file.stat().st_size
 
     def run(self, translator: Translator) -> FileSummary | str:
-        """What was made, or why nothing was."""
+        """What was made, or why nothing was. Only errors of the output end the run: a full disk, say."""
         try:
             return translate_parsed(translator, _parsed(self.file, self.options), self.target, self.options)
         except (InputError, ConfigError) as error:
             return str(error)
+        except (FensterError, OSError, MemoryError):
+            raise
+        except Exception as error:
+            return why(error, self.name)
 
 
 @dataclass

@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
+from fenster import __version__
 from fenster.decode.result import Translated
 from fenster.errors import FensterError, writing
 from fenster.io.hashing import unchanged_sha256
@@ -86,11 +87,12 @@ def journal_path(output: Path) -> Path:
 
 
 def stamp(text: object, model: Path | None, settings: dict[str, Any]) -> str:
-    """A hash of everything that a translation depends on: text, settings, and the model itself (not its card)."""
+    """A hash of everything that a translation depends on: text, settings, the program, and the model itself (not its
+    card)."""
     files = [] if model is None else sorted(path for path in model.iterdir() if path.is_file())
     hashes = [unchanged_sha256(path) for path in files if path.suffix != ".md"]
     digest = hashlib.sha256()
-    for part in json.JSONEncoder(sort_keys=True, default=str).iterencode([text, settings, hashes]):
+    for part in json.JSONEncoder(sort_keys=True, default=str).iterencode([text, settings, hashes, __version__]):
         digest.update(part.encode())
     return digest.hexdigest()
 

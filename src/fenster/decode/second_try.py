@@ -18,7 +18,7 @@ from fenster.decode.strategies import Strategy
 from fenster.decode.strategies.base import without_symbols
 from fenster.language import REGISTERS, Register
 from fenster.language.names import respelled
-from fenster.language.protect import protected
+from fenster.language.protect import protected, spans_of
 from fenster.language.protected_text import Marked, Placeholder, ProtectedText, visible
 
 # Log-probability per token that names may cost. In newstest2015, searches for a name that has its place cost next to
@@ -109,7 +109,7 @@ class SecondTry:
         source = piece.text.source
         if not self._planner.protects:
             return piece.text
-        spans = self._planner.protector.spans(source)
+        spans = spans_of(piece.text)
         more = protected(source, sorted([*spans, *self._planner.protector.digits(source, spans)]))
         return more[0] if len(more) == 1 and self._tokenizer.placeholders else piece.text
 

@@ -105,6 +105,8 @@ class FileSource:
 
     data: bytes
     path: Path
+    encoding: str = ""
+    """What the data is in, whatever it says itself; empty if nothing is known."""
 
     @classmethod
     def read(cls, path: Path | None) -> FileSource:

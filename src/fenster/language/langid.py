@@ -18,8 +18,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fenster.io.machine import release_memory
-
 _CHUNK = 1 << 16  # bytes unpacked at a time
 _LOCAL_HEADER = 30  # bytes before the name of a file in a zip archive
 _LENGTHS = 26  # where it says how long its name and what follows it are
@@ -44,7 +42,6 @@ def identifier() -> Any:
         tk_row=array("I", model["nextmove_row"].read().astype(np.uint32)),
     )
     made._rowbase = array("I", made._rowbase)  # a list needs eight times the memory
-    release_memory()
     return made
 
 

@@ -12,10 +12,11 @@ from decimal import Decimal
 from functools import cached_property
 from typing import NamedTuple
 
-from fenster.language import Language, NumberStyle
+from fenster.language import Language
 from fenster.language.cardinals import Cardinals
 from fenster.language.clock import Clock
 from fenster.language.labels import Labels
+from fenster.language.notation import Notation, grouped
 from fenster.language.spans import Span, any_of
 from fenster.language.unit_symbols import UNIT_SYMBOLS
 
@@ -23,9 +24,7 @@ _SIGNS = "€$£¥"
 _DOLLARS = "US|AU|CA|HK|NZ|NT|MX|A|C|S|R"  # before $
 _CODES = "EUR|USD|GBP|CHF|JPY|CAD|AUD|SEK|NOK|DKK|PLN|CZK|CNY|INR"
 _WITH_WORDS = ("phrase", "large", "thousand", "measure", "cardinal", "era")
-_GROUPED_FROM = 10_000  # years have no point
 _DIGIT = re.compile(r"\d")
-_RANGE = re.compile(r"(.*\d)([-–])(\d.*)")  # 5–10
 # Not inside a longer number or word; behind the dash of a range the second number counts, and its dash is no sign.
 _BEFORE = r"(?:(?<![\w.,:/'’%‰-])(?<![.,:/]\d)|(?<=[\d%‰mMkKBT][-–]))"
 _AFTER = rf"(?:(?!\w)|(?={UNIT_SYMBOLS}(?!\w)))(?![.,:/'’]\d)"
@@ -47,7 +46,7 @@ class NumberConverter:
     def __init__(self, source: Language, target: Language) -> None:
         self.source, self.target = source.numbers, target.numbers
         self.clock, self._cardinals = Clock(self.source, self.target), Cardinals(self.source)
-        self._labels = Labels(source)
+        self._labels, self._notation = Labels(source), Notation(self.source, self.target)
 
     def find(self, text: str) -> list[WrittenNumber]:
         """Numbers with separators, percentages, amounts, measures, dates, times, long ones and some in words."""
@@ -180,7 +179,7 @@ class NumberConverter:
     def _ratio(self, match: re.Match[str]) -> list[str]:
         """1:25,000."""
         first, _, second = match.group().partition(":")
-        return [f"{first}:{number}" for number in self._number(second)]
+        return [f"{first}:{number}" for number in self._notation.forms(second)]
 
     @cached_property
     def _eras(self) -> str:
@@ -193,7 +192,7 @@ class NumberConverter:
         year, spelling = match.group().split(" ")
         name = next(name for name, spellings in self.source.eras.items() if spelling in spellings)
         word = self.target.era_words.get(name, spelling)
-        return [f"{number} {word}" for number in self._number(year)]
+        return [f"{number} {word}" for number in self._notation.forms(year)]
 
     def _measure(self, match: re.Match[str]) -> list[str]:
         """A number with its unit: 6 feet, 6-foot."""
@@ -206,7 +205,7 @@ class NumberConverter:
         name = next(name for name, spellings in self.source.units.items() if spelling in spellings)
         one, several, *joined = self.target.unit_words.get(name, (spelling, spelling))
         word = (joined[0] if joined else several) if link == "-" else one if written == "1" else several
-        numbers = self._number(written) if _DIGIT.search(written) else self._counted(written)
+        numbers = self._notation.forms(written) if _DIGIT.search(written) else self._counted(written)
         return [f"{number}{'-' if link == '-' else ' '}{word}" for number in numbers]
 
     def _counted(self, written: str) -> list[str]:
@@ -215,22 +214,14 @@ class NumberConverter:
         if value is None or value < 2:
             return []
         if value > len(self.target.hours):
-            return [self._figures(value)]
+            return [self._notation.figures(value)]
         word = self.target.hours[value - 1]
         return [word.capitalize() if written[0].isupper() else word]
 
     def _cardinal(self, match: re.Match[str]) -> list[str]:
         """A number in words, in figures."""
         value = self._cardinals.value(match)
-        return [] if value is None else [self._figures(value)]
-
-    def _figures(self, value: int) -> str:
-        """250.000, 250 Millionen."""
-        powers = sorted(self.target.scale_words, reverse=True)
-        power = next((power for power in powers if value % 10**power == 0), None)
-        if power is None:
-            return str(value) if value < _GROUPED_FROM else self.target.group.join(_grouped(str(value)))
-        return f"{value // 10**power} {self.target.scale_words[power][value != 10**power]}"
+        return [] if value is None else [self._notation.figures(value)]
 
     def _large(self, match: re.Match[str]) -> list[str]:
         """An amount with its scale in words, and so with its currency in words."""
@@ -238,31 +229,31 @@ class NumberConverter:
         assert parts is not None
         sign, currency, written, scale = parts.groups()
         power = (self.source.scales | self.source.suffixes)[scale]
-        if _foreign(written, self.source):
+        if self._notation.is_foreign(written):
             return []
         if power not in self.target.scale_words:  # $5K
             plain = (one.replace(self.source.group, "") for one in re.split("[-–]", written))
             values = (int(Decimal(one.replace(self.source.decimal, ".")) * 10**power) for one in plain)
-            whole = "–".join(self.source.group.join(_grouped(str(value))) for value in values)
-            return [f"{sign}{number} {currency}" for number in self._number(whole)]
+            whole = "–".join(self.source.group.join(grouped(str(value))) for value in values)
+            return [f"{sign}{number} {currency}" for number in self._notation.forms(whole)]
         one, several = self.target.scale_words[power]
         word = one if written == "1" else several
         currencies = dict.fromkeys((*self.target.currency_words.get(currency, ())[:1], currency))
-        made = (f"{sign}{number} {word} {name}" for number in self._number(written) for name in currencies)
+        made = (f"{sign}{number} {word} {name}" for number in self._notation.forms(written) for name in currencies)
         return [amount.rstrip() for amount in made]
 
     def _in_thousands(self, match: re.Match[str]) -> list[str]:
         """35.5 thousand."""
         written = match.group().split(" ")[0].replace(self.source.group, "").replace(self.source.decimal, ".")
         value = Decimal(written) * 1000
-        return [self._figures(int(value))] if value == int(value) else []
+        return [self._notation.figures(int(value))] if value == int(value) else []
 
     def _amount(self, match: re.Match[str]) -> list[str]:
         whole = match.group()
         found_sign = re.search(rf"(?:{_DOLLARS})?[{_SIGNS}]", whole)
         assert found_sign is not None
         sign = found_sign.group()
-        numbers = self._number(whole.replace(sign, "").replace(" ", ""))
+        numbers = self._notation.forms(whole.replace(sign, "").replace(" ", ""))
         words = self.target.currency_words.get(sign, ())
         after = [f"{number}{gap}{mark}" for number in numbers for mark in (sign, *words) for gap in (" ", "")]
         before = [f"{mark}{gap}{number}" for number in numbers for mark in (sign, *words) for gap in ("", " ")]
@@ -272,66 +263,28 @@ class NumberConverter:
         """An amount with the code of its currency, which stays on its side."""
         code = re.search(r"[A-Z]+", match.group())
         assert code is not None
-        numbers = self._number(match.group().replace(code.group(), "").strip())
+        numbers = self._notation.forms(match.group().replace(code.group(), "").strip())
         first = match.group().startswith(code.group())
         return [f"{code.group()} {number}" if first else f"{number} {code.group()}" for number in numbers]
 
     def _percentage(self, match: re.Match[str]) -> list[str]:
         whole = match.group()
         mark = whole[-1]
-        numbers = self._number(whole[:-1].strip())
+        numbers = self._notation.forms(whole[:-1].strip())
         usual = self.target.percent.replace("%", mark)
         words = [f" {word}" for word in self.target.percent_words] if mark == "%" else []
         return [f"{number}{end}" for number in numbers for end in (usual, mark, f" {mark}", *words)]
 
     def _thousands(self, match: re.Match[str]) -> list[str]:
         """100k."""
-        return [f"{number}{match.group()[-1]}" for number in self._number(match.group()[:-1])]
+        return [f"{number}{match.group()[-1]}" for number in self._notation.forms(match.group()[:-1])]
 
     def _quantity(self, match: re.Match[str]) -> list[str]:
         number = match.group()
         if re.fullmatch(r"\d+", number) or self._labels.is_name(match):
             return [number]
-        return self._number(number)
-
-    def _number(self, written: str) -> list[str]:
-        """The forms of a number, or of a range of numbers, in the target language."""
-        if (both := _RANGE.fullmatch(written)) is not None:
-            first, dash, second = both.groups()
-            return [f"{a}{dash}{b}" for a, b in zip(self._number(first), self._number(second), strict=False)]
-        source, target = self.source, self.target
-        sign = written[0] if written[0] in "-−+±" else ""
-        digits = written[len(sign) :]
-        if _foreign(digits, source):
-            source = NumberStyle.model_validate(
-                {**source.model_dump(), "group": source.decimal, "decimal": source.group}
-            )
-        whole, _, fraction = digits.partition(source.decimal)
-        whole = whole or "0"  # .5
-        plain = whole.replace(source.group, "")
-        end = f"{target.decimal}{fraction}" if fraction else ""
-        forms = []
-        if source.group in whole:
-            grouped = _grouped(plain)
-            forms = [sign + gap.join(grouped) + end for gap in (target.group, " ", "\u00a0", "\u202f", "")]
-        else:
-            forms = [sign + plain + end]
-        if len(plain) > 4 and source.group not in whole:
-            forms += [sign + gap.join(_grouped(plain)) + end for gap in (target.group, " ")]
-        return [*forms, written]
+        return self._notation.forms(number)
 
 
 def _as_it_is(match: re.Match[str]) -> list[str]:
     return [match.group()]
-
-
-def _foreign(digits: str, style: NumberStyle) -> bool:
-    """True for 1.200,50 in a text of a language that writes 1,200.50."""
-    return (
-        style.decimal in digits and style.group in digits and digits.rindex(style.group) > digits.index(style.decimal)
-    )
-
-
-def _grouped(digits: str) -> list[str]:
-    first = len(digits) % 3 or 3
-    return [digits[:first], *(digits[at : at + 3] for at in range(first, len(digits), 3))]

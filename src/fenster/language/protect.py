@@ -165,6 +165,19 @@ def protected(text: str, spans: Sequence[ProtectedSpan]) -> list[ProtectedText]:
     return pieces
 
 
+def spans_of(text: ProtectedText) -> list[ProtectedSpan]:
+    """What is protected in a text already."""
+    spans: list[ProtectedSpan] = []
+    at = 0
+    for part in text.parts:
+        length = len(part) if isinstance(part, str) else text.lengths[part]
+        if isinstance(part, Placeholder):
+            kind = "mark" if part in text.marks else ""
+            spans.append(ProtectedSpan(Span(at, at + length, kind), part.kind, (text.values[part],)))
+        at += length
+    return spans
+
+
 def cuts_of_long(text: str, spans: Sequence[ProtectedSpan]) -> list[int]:
     """Where a text is cut that is too long to be one sentence: after punctuation, or a space, and never in a span. A
     search takes time and memory with its length, and no model has seen such sentences."""

@@ -15,6 +15,8 @@ from fenster.evaluate.report.tables import tables
 from fenster.io.files import atomic_text
 from fenster.reproduce.step import Step
 
+_FORWARDED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1")
+
 
 def duration(seconds: float) -> str:
     """For people: 40 s, 7 min, 3.5 h."""
@@ -51,8 +53,8 @@ def _call(command: Sequence[str]) -> int:
     def forward(number: int, _: object) -> None:
         process.send_signal(number)
 
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.signal(number, forward) for number in numbers}
+    numbers = (getattr(signal, name, None) for name in _FORWARDED)  # Windows does not have all
+    before = {number: signal.signal(number, forward) for number in numbers if number is not None}
     try:
         return process.wait()
     finally:

@@ -27,7 +27,7 @@ class Access:
     def __init__(self, keys: Path | None, requests_per_minute: int | None) -> None:
         self._keys = None if keys is None else read_keys(keys)
         self._most = requests_per_minute
-        self._times: dict[str, deque[float]] = {}
+        self._times: dict[str, deque[float]] = {}  # of each client, the one that asked last at the end
 
     @property
     def needs_key(self) -> bool:
@@ -46,9 +46,9 @@ class Access:
     def _count(self, client: str) -> None:
         assert self._most is not None
         now = time.monotonic()
-        if len(self._times) >= _MOST_CLIENTS:
-            self._times = {name: times for name, times in self._times.items() if times[-1] > now - _MINUTE}
-        times = self._times.setdefault(client, deque())
+        times = self._times[client] = self._times.pop(client, deque())
+        if len(self._times) > _MOST_CLIENTS:
+            del self._times[next(iter(self._times))]
         while times and times[0] <= now - _MINUTE:
             times.popleft()
         if len(times) >= self._most:

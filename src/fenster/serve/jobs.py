@@ -29,6 +29,7 @@ from fenster.document import Document
 from fenster.errors import FensterError, writing
 from fenster.io.files import FileSource, atomic_path
 from fenster.io.lock import ProcessLock
+from fenster.io.progress import report
 from fenster.serve.engine import Engine, FailedError, OverloadedError, TooLateError
 
 _KEPT = 24 * 3600.0  # seconds that a finished job is kept
@@ -96,8 +97,9 @@ class FileJobs:
             try:
                 record = json.loads(path.read_text(encoding="utf-8"))
                 job = FileJob(path.parent.name, **record)
-            except (ValueError, TypeError):
-                continue  # not ours, or written by half: its upload is still there for people
+            except (ValueError, TypeError) as error:
+                report(f"{path}: not a job ({error}); its folder is removed after a day")
+                continue
             self._jobs[job.token] = job
             if job.state in ("waiting", "running"):
                 job.task = asyncio.create_task(self._work(job))
@@ -238,8 +240,11 @@ class FileJobs:
             await asyncio.sleep(_CLEANED)
 
     def _forget(self) -> None:
-        """Remove jobs that have been finished for long."""
+        """Remove jobs that have been finished for long, and what a process that died left of others."""
         old = time.time() - _KEPT
+        for folder in self._folder.glob("[0-9a-f]*"):
+            if folder.is_dir() and self.find(folder.name) is None and folder.stat().st_mtime < old:
+                shutil.rmtree(folder, ignore_errors=True)
         for job in [one for one in self._jobs.values() if one.state in ("done", "failed")]:
             path = self._folder / job.token / "job.json"
             if not path.is_file() or path.stat().st_mtime < old:

@@ -29,7 +29,7 @@ class RequestText:
         name = Path("request.html" if kind == "html" else "request.txt")
         if kind == "text":
             texts = [LONE_RETURN.sub("\n", text) for text in texts]
-        sources = [FileSource(text.encode(), name) for text in texts]
+        sources = [FileSource(text.encode(), name, "utf-8") for text in texts]
         ends = [(source.line_ends() or ["\n"])[-1].encode() for source in sources]
         missing = [b"" if text.endswith("\n") else end for text, end in zip(texts, ends, strict=True)]
         return cls([form.parse(source, options) for source in sources], missing)

@@ -11,6 +11,7 @@ import yaml
 
 from fenster.decode.files.base import DocumentFormat, FileOptions
 from fenster.decode.files.icu import is_broken
+from fenster.decode.files.line_index import LineIndex
 from fenster.decode.files.ranges import RangesDocument, TextRange, whole_text
 from fenster.errors import InputError, counted
 from fenster.io.files import FileSource
@@ -36,13 +37,14 @@ class JsonFormat(DocumentFormat):
             raise InputError(f"not JSON ({error})", path=source.path, line=line, fix=fix) from None
         except RecursionError:
             raise InputError("is nested too deeply", path=source.path, expected="a catalogue of texts") from None
+        index = LineIndex(text)
         ascii_only = text.isascii() and "\\u" in text
         ranges = []
         broken = 0
         for start, end in _json_values(text):
             value = json.loads(text[start:end])
             broken += is_broken(value)
-            line = text.count("\n", 0, start) + 1
+            line = index.line(start)
 
             def written(new: str) -> str:
                 return json.dumps(new, ensure_ascii=ascii_only)

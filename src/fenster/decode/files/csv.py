@@ -38,7 +38,7 @@ class CsvFormat(DocumentFormat):
         header = [cell.value.strip() for cell in rows[0]] if rows else []
         columns = _chosen(header, options)
         into = next((number for number, name in enumerate(header) if _means(name, options.target)), None)
-        if into is not None and len(columns) != 1:
+        if len(columns) != 1 or into in columns:
             into = None
         ranges = []
         for row in rows[1:]:

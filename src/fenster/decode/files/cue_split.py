@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from itertools import accumulate
 
 _AFTER_STOP, _AFTER_COMMA, _AFTER_LEADING = -0.25, -0.19, 0.15  # in shares of the text: how much worse a place is
 
@@ -12,6 +13,7 @@ def split_text(text: str, shares: Sequence[int], leading: Set[str] = frozenset()
     punctuation, and not behind `leading` words, which belong to what follows them. Parts of a short text may be
     empty."""
     words = text.split(" ")
+    lengths = [0, *accumulate(len(word) + 1 for word in words)]  # of the first words, with the space after each
     total = max(1, sum(shares))
     parts: list[str] = []
     first = 0
@@ -20,7 +22,10 @@ def split_text(text: str, shares: Sequence[int], leading: Set[str] = frozenset()
         wanted += share / total
         left = len(shares) - 1 - number  # parts to come, each with a word if possible
         cuts = range(min(first + 1, len(words)), max(first + 1, len(words) - left) + 1)
-        costs = {cut: _cost(words, cut, wanted, leading) for cut in cuts}
+        whole = max(1, len(text))
+        costs = {
+            cut: _cost(words, cut, (lengths[min(cut, len(words))] - 1) / whole - wanted, leading) for cut in cuts
+        }
         best = min(costs, key=costs.__getitem__)
         parts.append(" ".join(words[first:best]))
         first = best
@@ -34,10 +39,9 @@ def wrapped(text: str, width: int, leading: Set[str] = frozenset()) -> list[str]
     return split_text(text, (1, 1), leading)
 
 
-def _cost(words: Sequence[str], cut: int, wanted: float, leading: Set[str]) -> float:
-    """How far a cut before word `cut` is from the wanted share, and how badly it reads."""
-    length = max(1, len(" ".join(words)))
-    far = abs(len(" ".join(words[:cut])) / length - wanted)
+def _cost(words: Sequence[str], cut: int, off: float, leading: Set[str]) -> float:
+    """How bad a cut before word `cut` is that is `off` the wanted share of the text: how far, and how it reads."""
+    far = abs(off)
     if not 0 < cut < len(words):
         return far + 1
     last = words[cut - 1]

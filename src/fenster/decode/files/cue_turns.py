@@ -16,7 +16,8 @@ _LONGEST = 4  # cues of a sentence
 MARKUP = r"(?:<[^<>]*>|\{[^{}]*\})"
 _COMMENT = re.compile(r"\{(?!\\)[^{}]*\}")  # of .ass, never shown
 _SIGN = re.compile(r"\\(?:pos|move)\(")  # words that stand somewhere in the picture
-_AROUND = re.compile(rf"((?:{MARKUP}|[♪#]|\s)*)(.*?)((?:{MARKUP}|[♪#]|\s)*)$", re.DOTALL)
+_BEFORE = re.compile(rf"(?:{MARKUP}|[♪#]|\s)*")
+_MARKUP = re.compile(MARKUP)
 _SPEAKER = r"(?:[-–—‐]|>>+|(?:&gt;){2,})"
 _DASH = re.compile(rf"((?:{MARKUP})*{_SPEAKER}\s*(?:{MARKUP})*)(?=\S)")
 _AGAIN = re.compile(r"</(\w+)>\s+<\1>|\{\\([ibus])0\}\s+\{\\(?:\2)1\}")
@@ -70,8 +71,9 @@ def turns_of(number: int, cue: Cue, lines: list[str], styled: bool) -> list[Turn
         rows = [line.rstrip("\r\n") for line in lines[cue.line : cue.line + cue.count]]
         rows = [_ENTITY.sub(lambda entity: html.unescape(entity.group()), row) for row in rows]
     turns: list[list[str]] = [[]]
+    is_sign = styled and _SIGN.search(words) is not None
     for row in map(str.strip, rows):
-        if turns[-1] and _starts_turn(row, turns[-1][-1], styled and _SIGN.search(words) is not None):
+        if turns[-1] and _starts_turn(row, turns[-1][-1], is_sign):
             turns.append([])
         turns[-1].append(row)
     return [_turn(number, " ".join(turn), styled) for turn in turns]
@@ -85,9 +87,10 @@ def _starts_turn(row: str, before: str, is_sign: bool) -> bool:
 
 def _turn(cue: int, text: str, styled: bool) -> Turn:
     text = _AGAIN.sub(" ", text)  # every line of a cue may have its own tags
-    around = _AROUND.match(text)
-    assert around is not None  # every part may be empty
-    before, inner, after = around.groups()
+    opening = _BEFORE.match(text)
+    assert opening is not None  # it may be empty
+    end = _words_end(text, opening.end())
+    before, inner, after = opening.group(), text[opening.end() : end], text[end:]
     if styled:
         after = "".join(_COMMENT.findall(inner)) + after
         inner = _COMMENT.sub("", inner)
@@ -95,6 +98,21 @@ def _turn(cue: int, text: str, styled: bool) -> Turn:
     if dash is not None:
         before, inner = before + dash.group(), inner[dash.end() :]
     return Turn(cue, *_balanced(before, inner, after))
+
+
+def _words_end(text: str, begin: int) -> int:
+    """Where the words of a text end, if they begin at `begin`: before markup, notes of music and white space."""
+    end = len(text)
+    while end > begin:
+        last = text[end - 1]
+        start = text.rfind("<" if last == ">" else "{", begin, end) if last in ">}" else -1
+        if last.isspace() or last in _MUSIC:
+            end -= 1
+        elif start >= 0 and _MARKUP.fullmatch(text, start, end):
+            end = start
+        else:
+            break
+    return end
 
 
 def _balanced(before: str, inner: str, after: str) -> tuple[str, str, str]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import html
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import count
 
 from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
-from fenster.decode.files.html_tokens import Token, attribute_spans, closing, tokens
+from fenster.decode.files.html_tokens import Token, attribute_spans, closings, tokens
 from fenster.decode.files.inline import ORDINALS, Part, Unit
+from fenster.decode.files.line_index import LineIndex
 from fenster.decode.result import Translated
 from fenster.errors import InputError
 from fenster.io.files import FileSource
@@ -119,8 +120,8 @@ def decoded(source: FileSource) -> tuple[str, str]:
     """(text, encoding) of a web page, which may name its encoding."""
     if b"\0" in source.data[:1024]:
         list(source.lines())  # says what it is
-    named = _CHARSET.search(source.data[:2048])
-    encoding = (named[1] or named[2]).decode("ascii") if named is not None and not source.bom else "utf-8"
+    named = None if source.bom or source.encoding else _CHARSET.search(source.data[:2048])
+    encoding = (source.encoding or "utf-8") if named is None else (named[1] or named[2]).decode("ascii")
     if encoding.lower().startswith(("utf-16", "utf16")):
         encoding = "utf-8"  # what could be read so far is not UTF-16, and the standard says so
     if encoding.lower().replace("_", "-") in _LATIN and _WINDOWS.search(source.data):
@@ -148,16 +149,17 @@ def translate_elements(text: str, names: Set[str], options: FileOptions) -> Html
     """XML of which only the text of some elements is translated; the language that `dc:language` names is set."""
     slots: list[Slot] = []
     language: list[tuple[int, int, str]] = []
-    listed = tokens(text)
+    listed, index = tokens(text), LineIndex(text)
+    closed = closings(listed)
     for number, token in enumerate(listed):
-        end_token = closing(listed, number) if token.kind == "start" else None
+        end_token = closed.get(number)
         inside = listed[number + 1 : end_token - 1] if end_token is not None else []
         if not inside or not all(one.kind == "text" for one in inside):
             continue
         start, end = inside[0].start, inside[-1].end
         if token.name in names:
             words = Part("words", html.unescape(text[start:end]))
-            unit = Unit.of([words], text.count("\n", 0, start) + 1, options.language)
+            unit = Unit.of([words], index.line(start), options.language)
             slots += [Slot(start, end, unit)] if unit is not None else []
         elif token.name == "dc:language":
             language.append((start, end, options.target))
@@ -167,6 +169,10 @@ def translate_elements(text: str, names: Set[str], options: FileOptions) -> Html
 class _Reader:
     def __init__(self, text: str, options: FileOptions) -> None:
         self._text, self._options = text, options
+        self._lines, self._listed = LineIndex(text), tokens(text)
+        self._closings = closings(self._listed)
+        blocks = (number for number, one in enumerate(self._listed) if one.name and one.name not in _INLINE)
+        self._blocks = [*blocks, len(self._listed)]
         self._pairs = count()
         self._parts: list[Part] = []
         self._inside: list[tuple[str, int]] = []
@@ -176,13 +182,12 @@ class _Reader:
         self.language: list[tuple[int, int, str]] = []
 
     def read(self) -> None:
-        listed = tokens(self._text)
         number = 0
-        while number < len(listed):
-            token = listed[number]
+        while number < len(self._listed):
+            token = self._listed[number]
             following = number + 1
             if token.kind in ("start", "empty"):
-                following = self._tag(listed, number)
+                following = self._tag(number)
             elif token.kind == "end":
                 self._end(token)
             elif token.kind == "text":
@@ -205,14 +210,15 @@ class _Reader:
     def _raw(self, token: Token) -> str:
         return self._text[token.start : token.end]
 
-    def _tag(self, listed: list[Token], number: int) -> int:
+    def _tag(self, number: int) -> int:
         """Read a tag, or a whole element if it is not looked into; the number of the token after it."""
+        listed = self._listed
         token = listed[number]
         if token.name == "html" and token.kind == "start":
             self._find_language(token)
         refused = token.get("translate") == "no" or "notranslate" in (token.get("class") or "").split()
         whole = token.name in _OPAQUE | _SKIPPED or refused
-        after = self._after(listed, number) if whole and token.kind == "start" else number + 1
+        after = self._after(number) if whole and token.kind == "start" else number + 1
         inline = token.name in _INLINE | _OPAQUE
         if not inline:
             self._finish()
@@ -234,13 +240,10 @@ class _Reader:
         """True for the raised letters of 5th."""
         return len(inside) == 1 and inside[0].kind == "text" and self._raw(inside[0]) in ORDINALS
 
-    def _after(self, listed: list[Token], number: int) -> int:
+    def _after(self, number: int) -> int:
         """The token after an element; if it is never closed, the next block."""
-        end = closing(listed, number)
-        if end is not None:
-            return end
-        blocks = (n for n in range(number + 1, len(listed)) if listed[n].name and listed[n].name not in _INLINE)
-        return next(blocks, len(listed))
+        end = self._closings.get(number)
+        return self._blocks[bisect_right(self._blocks, number)] if end is None else end
 
     def _end(self, token: Token) -> None:
         here = (token.start, token.end)
@@ -262,7 +265,11 @@ class _Reader:
         for name in names:
             value = token.get(name)
             span = attribute_spans(self._raw(token)).get(name)
-            unit = Unit.of([Part("words", value)], self._line(token.start), self._options.language) if value else None
+            unit = (
+                Unit.of([Part("words", value)], self._lines.line(token.start), self._options.language)
+                if value
+                else None
+            )
             template = span is not None and re.search("<%|{%", self._raw(token)[span[0] : span[1]])
             if span is not None and span[2] and unit is not None and not template:
                 self._attributes.append(Slot(token.start + span[0], token.start + span[1], unit, span[2]))
@@ -281,12 +288,9 @@ class _Reader:
         if not parts:
             return
         start, end = parts[0].value[0], parts[-1].value[1]
-        unit = Unit.of(_joined(parts), self._line(start), self._options.language)
+        unit = Unit.of(_joined(parts), self._lines.line(start), self._options.language)
         if unit is not None:
             self.slots.append(Slot(start, end, unit))
-
-    def _line(self, at: int) -> int:
-        return self._text.count("\n", 0, at) + 1
 
     def _find_language(self, token: Token) -> None:
         target = self._options.target

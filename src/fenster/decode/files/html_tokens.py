@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from typing import Literal
@@ -49,15 +50,17 @@ def _as_instruction(template: re.Match[str]) -> str:
     return "<?" + re.sub(r"[<>]", " ", template.group()[2:-2]) + " >"
 
 
-def closing(listed: list[Token], number: int) -> int | None:
-    """The number of the token after the element that begins at token `number`; None if it is never closed."""
-    name, depth = listed[number].name, 0
-    for later in range(number, len(listed)):
-        token = listed[later]
-        depth += (token.name == name and token.kind == "start") - (token.name == name and token.kind == "end")
-        if depth == 0:
-            return later + 1
-    return None
+def closings(listed: list[Token]) -> dict[int, int]:
+    """By the number of the token that begins an element, that of the token after it; elements that are never closed
+    are missing."""
+    after: dict[int, int] = {}
+    open_elements: defaultdict[str, list[int]] = defaultdict(list)
+    for number, token in enumerate(listed):
+        if token.kind == "start":
+            open_elements[token.name].append(number)
+        elif token.kind == "end" and open_elements[token.name]:
+            after[open_elements[token.name].pop()] = number + 1
+    return after
 
 
 def attribute_spans(tag: str) -> dict[str, tuple[int, int, str]]:

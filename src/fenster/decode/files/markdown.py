@@ -14,6 +14,7 @@ from markdown_it import MarkdownIt
 
 from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
 from fenster.decode.files.inline import split_sentences
+from fenster.decode.files.line_index import LineIndex
 from fenster.decode.files.markdown_dialects import as_commonmark
 from fenster.decode.files.markdown_inline import MarkdownError, Unit, units
 from fenster.decode.result import Translated
@@ -22,6 +23,7 @@ from fenster.io.files import FileSource
 
 _FRONT_MATTER = re.compile(r"(?:---[ \t]*\n.*?\n(?:---|\.\.\.)|\+\+\+[ \t]*\n.*?\n\+\+\+)[ \t]*(?:\n|$)", re.DOTALL)
 _BEGINS = re.compile(r"[-+*](?:\s|$)|#{1,6}(?:\s|$)|>|(?:[-=*_][ \t]*){3,}$|`{3,}[^`]*$|~{3}|:(?:\s|::)")
+_DEEPEST = 200  # blocks inside blocks that are read
 _BLOCK = re.compile(
     r"\s*(?:[-+*]\s|#{1,6}\s|>|\d+[.)]\s|[=~`|-]{3})"
 )  # what would begin a block at the start of a line
@@ -93,7 +95,9 @@ class MarkdownFormat(DocumentFormat):
         ranges: list[Range] = []
         file = _Lines(body)
         in_table = in_heading = False
-        for token in MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(body):
+        for token in (
+            MarkdownIt("commonmark", {"maxNesting": _DEEPEST}).enable(["table", "strikethrough"]).parse(body)
+        ):
             if token.type.endswith("_open"):
                 in_table = token.type in ("td_open", "th_open")
                 in_heading = token.type == "heading_open" and token.markup.startswith("#")
@@ -112,7 +116,8 @@ class MarkdownFormat(DocumentFormat):
                 skipped += 1
                 continue
             where = (in_table, in_heading)
-            ranges += [_range(unit, content, lines, file, options.language, where) for unit in parsed]
+            index = LineIndex(content)
+            ranges += [_range(unit, content, index, lines, file, options.language, where) for unit in parsed]
         return MarkdownDocument(text, tuple(ranges), ends[0] if ends else "\n", source.bom, skipped)
 
 
@@ -142,23 +147,23 @@ class _Lines:
 def _range(
     unit: Unit,
     content: str,
+    index: LineIndex,
     lines: list[tuple[int, int]],
     file: _Lines,
     language: str,
     where: tuple[bool, bool],
 ) -> Range:
-    first, last = content.count("\n", 0, unit.start), content.count("\n", 0, unit.end)
-    offsets = [0]
-    for part in content.split("\n"):
-        offsets.append(offsets[-1] + len(part) + 1)
+    first, last = index.line(unit.start) - 1, index.line(unit.end) - 1
 
     def position(at: int, line: int) -> int:
         number, column = lines[line]
-        return file.starts[number] + column + at - offsets[line]
+        return file.starts[number] + column + at - index.starts[line]
 
     number, column = lines[min(first + 1, len(lines) - 1)]
     prefix = file.lines[number][:column] if last > first else ""
-    width = max(len(part) for part in content.split("\n")[first : last + 1]) if last > first else 0
+    ends = [start - 1 for start in index.starts[first + 1 : last + 2]]
+    ends += [len(content)] if len(ends) <= last - first else []
+    width = max(end - start for start, end in zip(index.starts[first:], ends, strict=False)) if last > first else 0
     segments = split_sentences(unit.text.rstrip(" "), unit.marks, lines[first][0] + 1, language)
     return Range(position(unit.start, first), position(unit.end, last), prefix, width, *where, segments)
 

@@ -17,6 +17,7 @@ _TEMPLATE_LINE = re.compile(  # of Hugo, Jekyll and kramdown
 _TEMPLATE_CODE = re.compile(
     r"^[ \t]*\{%-?[ \t]*(highlight|raw)\b.*?^[ \t]*\{%-?[ \t]*end\1\b.*?$", re.MULTILINE | re.DOTALL
 )
+_TEMPLATE_CODE_END = re.compile(r"^[ \t]*\{%-?[ \t]*end(?:highlight|raw)\b.*?$", re.MULTILINE)
 _IMPORT = re.compile(r"^(?:import|export)\b[^\n]*\bfrom[ \t]+[\"'][^\n]+$", re.MULTILINE)  # of Docusaurus
 _GRID_TABLE = re.compile(r"^[ \t]*\+[-=:+]+\+[ \t]*(?:\n[ \t]*[|+][^\n]*)+", re.MULTILINE)
 
@@ -26,7 +27,10 @@ def as_commonmark(text: str) -> tuple[str, int]:
     items of a list, as are definitions and admonitions (!!! note); lines around others (:::note), templates, imports
     and tables that are drawn are blank. Also how many of those tables there are."""
     text, tables = _GRID_TABLE.subn(_blank, text)
-    for pattern in (_TEMPLATE_CODE, _TEMPLATE_LINE, _IMPORT, _FENCE):
+    # Behind the last end of code, every beginning would be read to the end of the text in vain.
+    last = max((match.end() for match in _TEMPLATE_CODE_END.finditer(text)), default=0)
+    text = _TEMPLATE_CODE.sub(_blank, text[:last]) + text[last:]
+    for pattern in (_TEMPLATE_LINE, _IMPORT, _FENCE):
         text = pattern.sub(_blank, text)
     text = _ALERT_TITLE.sub(lambda match: match[1] + "#".ljust(len(match[2])), text)
     text = _ADMONITION.sub(lambda match: match[1] + "-".ljust(len(match[2])), text)

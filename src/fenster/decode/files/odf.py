@@ -101,7 +101,7 @@ def _kept_styles(root: etree._Element) -> Iterator[tuple[str, str]]:
     """The styles of the 2 of m² and H₂O, which stay with what they belong to, and those of code."""
     for style in root.iter(_STYLE + "style"):
         raised = any(
-            properties.get(_STYLE + "text-position", "0%").split()[0] != "0%"
+            (properties.get(_STYLE + "text-position", "").split() or ["0%"])[0] != "0%"
             for properties in style.iter(_STYLE + "text-properties")
         )
         name = style.get(_STYLE + "name") or ""

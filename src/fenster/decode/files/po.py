@@ -50,7 +50,9 @@ class GettextFormat(DocumentFormat):
     def parse(self, source: FileSource, options: FileOptions) -> RangesDocument:
         text = whole_text(source)
         try:
-            polib.pofile(_ODD_ENDS.sub(" ", text))  # which polib takes for ends of lines, and gettext does not
+            # Without what polib takes for ends of lines, and gettext does not; with a line break, since polib may
+            # take a text without one for the path of a file.
+            polib.pofile(_ODD_ENDS.sub(" ", text) + "\n")
         except OSError as error:
             line = re.search(r"line (\d+)", str(error))
             raise InputError(

@@ -48,13 +48,14 @@ class Pairs:
 def base_format(parts: Iterable[Part]) -> Format:
     """The format that most characters have outside of pairs (links have a format of their own), or anywhere if there
     are none outside; words carry theirs as their value."""
-    inside, outside, depth = Counter[Format](), Counter[Format](), 0
+    everywhere, outside, depth = Counter[Format](), Counter[Format](), 0
     for part in parts:
         depth += (part.kind == "open") - (part.kind == "close")
         if part.kind == "words":
-            sizes = inside if depth else outside
-            sizes[part.value] += sum(map(str.isalnum, part.words))
-    sizes = outside if outside.total() else inside
+            size = sum(map(str.isalnum, part.words))
+            everywhere[part.value] += size
+            outside[part.value] += 0 if depth else size
+    sizes = outside if outside.total() else everywhere
     return max(sizes, key=lambda one: sizes[one], default=Format(None))
 
 

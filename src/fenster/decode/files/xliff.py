@@ -135,16 +135,38 @@ def _segments(element: etree._Element | None) -> dict[str, etree._Element]:
 
 
 def _segment_of(target: etree._Element, source: etree._Element) -> etree._Element:
-    """The segment of a target for a segment of the source; a target without it gets all segments, empty."""
-    if (source.get("mid") or "") not in _segments(target):
-        segmented = next(source.iterancestors(_V1 + "seg-source"))
-        for child in list(target):
-            target.remove(child)
-        target.text = segmented.text
-        for child in segmented:
-            shell = etree.SubElement(target, str(child.tag), {str(key): str(value) for key, value in child.items()})
-            shell.tail = child.tail
-    return _segments(target)[source.get("mid") or ""]
+    """The segment of a target for a segment of the source. A target without segments gets all of them, empty; one
+    that has some gets this one, behind that which precedes it in the source."""
+    number, existing = source.get("mid") or "", _segments(target)
+    if number in existing:
+        return existing[number]
+    segmented = next(source.iterancestors(_V1 + "seg-source"))
+    if not existing:
+        skeleton = deepcopy(segmented)
+        for segment in _segments(skeleton).values():
+            _empty(segment)
+        _empty(target)
+        target.text = skeleton.text
+        target.extend(skeleton)
+        return _segments(target)[number]
+    made = deepcopy(source)
+    made.tail = None
+    _empty(made)
+    numbers = list(_segments(segmented))
+    before = next((one for one in reversed(numbers[: numbers.index(number)]) if one in existing), None)
+    if before is None:
+        target.insert(0, made)
+    else:
+        tail, existing[before].tail = existing[before].tail, None
+        existing[before].addnext(made)
+        existing[before].tail, made.tail = " ", tail
+    return made
+
+
+def _empty(element: etree._Element) -> None:
+    element.text = None
+    for child in list(element):
+        element.remove(child)
 
 
 def _copy(value: etree._Element | None) -> etree._Element | None:
