@@ -11,7 +11,7 @@ import pytest
 
 from fenster.decode.translator import Translator
 from fenster.document import Document
-from fenster.errors import InputError
+from fenster.errors import FensterError, InputError
 from fenster.serve.engine import Engine, FailedError, OverloadedError, TooLateError
 
 LONG = Document.of("", [f"Here is lamp {'very ' * (number % 5)}old." for number in range(40)])
@@ -131,6 +131,31 @@ def test_a_defect_reaches_those_who_wait_and_nobody_else(
     with pytest.raises(FailedError, match="the translation failed"):
         texts(engine, SHORT)
     assert len(texts(engine, SHORT)[0]) == 2
+
+
+def test_a_search_that_fails_takes_no_other_document_with_it(
+    engine: Engine, translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search = translator._searcher.search
+    together: list[int] = []
+
+    def limited(requests: Any) -> Any:
+        together.append(len(requests))
+        if any(len(sentence) > 30 for request in requests for sentence in request.to_come):
+            raise FensterError("out of memory in a single search", fix="lower --beam")
+        return search(requests)
+
+    monkeypatch.setattr(translator._searcher, "search", limited)
+    large = Document.of("", ["lamp " * 60])
+
+    async def run() -> None:
+        documents = [large, LONG, SHORT]
+        results = await asyncio.gather(*(engine.translate(one) for one in documents), return_exceptions=True)
+        assert isinstance(results[0], FailedError) and "lower --beam" in str(results[0])
+        assert [len(one) for one in results[1:] if isinstance(one, list)] == [len(LONG), len(SHORT)]
+
+    asyncio.run(run())
+    assert max(together) > 1
 
 
 def test_a_bad_document_is_its_own_problem(engine: Engine) -> None:

@@ -19,6 +19,8 @@ from fenster.decode.search import Hypothesis, SearchRequest
 
 Search = Callable[[Sequence[SearchRequest], Sequence[DocumentState]], list[list[Hypothesis]]]
 """The hypotheses of each request; the states are the documents that they belong to."""
+Failed = Callable[[int, Exception], None]
+"""Takes a document's number and why it cannot be translated."""
 
 
 @dataclass(frozen=True)
@@ -67,22 +69,49 @@ class DocumentPool:
         ]
         self._requests, self._owners = [request for request, _ in kept], [owner for _, owner in kept]
 
-    def step(self) -> Iterator[SegmentEvent]:
-        """Run the searches that have been collected; then the segments that are ready."""
+    def step(self, failed: Failed | None = None) -> Iterator[SegmentEvent]:
+        """Run the searches that have been collected; then the segments that are ready. If searches fail, each
+        document's are run alone, and those documents that fail again are taken out and passed to `failed`; without
+        it, the error is raised."""
         requests, owners = self._requests, self._owners
         self._requests, self._owners = [], []
-        if requests:
-            began = time.perf_counter()
-            results = self._search(requests, owners)
-            seconds = (time.perf_counter() - began) / len(requests)
-            for state, hypotheses in zip(owners, results, strict=True):
-                state.take(hypotheses, seconds)
+        try:
+            self._run(requests, owners)
+        except Exception as error:
+            if failed is None:
+                raise
+            numbers = dict.fromkeys(owner.number for owner in owners)
+            for number in numbers:
+                if len(numbers) == 1:
+                    self.remove(number)
+                    failed(number, error)
+                else:
+                    self._run_alone(number, requests, owners, failed)
         for state in self._open:
             for plan, pieces, seconds in state.leave():
                 translated = self._assembler.translated(plan, pieces, seconds, state.style)
                 state.style.add(translated.source, translated.text)
                 yield SegmentEvent(state.number, translated)
         self._open = [state for state in self._open if not state.finished]
+
+    def _run(self, requests: Sequence[SearchRequest], owners: Sequence[DocumentState]) -> None:
+        if not requests:
+            return
+        began = time.perf_counter()
+        results = self._search(requests, owners)
+        seconds = (time.perf_counter() - began) / len(requests)
+        for state, hypotheses in zip(owners, results, strict=True):
+            state.take(hypotheses, seconds)
+
+    def _run_alone(
+        self, number: int, requests: Sequence[SearchRequest], owners: Sequence[DocumentState], failed: Failed
+    ) -> None:
+        ours = [(request, owner) for request, owner in zip(requests, owners, strict=True) if owner.number == number]
+        try:
+            self._run([request for request, _ in ours], [owner for _, owner in ours])
+        except Exception as error:
+            self.remove(number)
+            failed(number, error)
 
     def _ask(self, state: DocumentState) -> bool:
         """True if the document has a search in the next batch."""

@@ -24,6 +24,7 @@ from fenster.decode.glossary import GivenTerms
 from fenster.decode.result import Translated
 from fenster.decode.translator import Translator
 from fenster.document import Document
+from fenster.errors import FensterError
 
 _MOST_OPEN = 512  # documents that take turns; more wait in the queue
 _STOP = object()
@@ -173,13 +174,12 @@ class Engine:
                 pool.gather()
                 for job in self._arrived():
                     pool.add(job.state)
-                for event in pool.step():
+                for event in pool.step(self._fail):
                     self._deliver(event.document, event.translated)
-            except Exception as error:  # a defect, or out of memory: tell whoever waits, and keep serving
-                traceback.print_exception(error)
+            except Exception as error:  # a defect: tell whoever waits, and keep serving
                 pool = self.translator.pool()
-                for job in list(self._open.values()):
-                    self._end(job, FailedError("the translation failed; see the server's log"))
+                for number in list(self._open):
+                    self._fail(number, error)
 
     @property
     def alive(self) -> bool:
@@ -226,6 +226,11 @@ class Engine:
             del self._open[number]
             job.deliver(_STOP)
 
-    def _end(self, job: _Job, error: Exception) -> None:
-        self._open.pop(job.number, None)
-        job.deliver(error)
+    def _fail(self, number: int, error: Exception) -> None:
+        """End a document with an error: its own words if they are meant for people."""
+        if isinstance(error, FensterError):
+            said = str(error)
+        else:
+            traceback.print_exception(error)
+            said = "the translation failed; see the server's log"
+        self._open.pop(number).deliver(FailedError(said))

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fenster.decode.config import DecodeConfig
 from fenster.decode.search.constraints import ControlSymbols
+from fenster.decode.search.hypothesis import Hypothesis
 from fenster.decode.search.request import SearchRequest
+from fenster.decode.search.terms import Steps, TermSearch
 from fenster.errors import FensterError
-
-
-@dataclass(frozen=True)
-class Hypothesis:
-    ids: tuple[int, ...]
-    """New tokens, end symbols included."""
-    score: float
-    """Log-probability over length: what hypotheses are ranked by."""
-    logprob: float
-    """Sum over the new tokens."""
-    capped: tuple[int, ...] = ()
-    """Sentences (from 0) that were ended by force."""
 
 
 class Searcher(ABC):
@@ -41,17 +31,15 @@ class Searcher(ABC):
         it."""
         self.config, self.symbols = config, symbols or ControlSymbols()
         self._joins_word = joins_word
-        self._most_at_once: int | None = None
-        """Requests that fit into memory together, if more did not."""
+        self._most_tokens: int | None = None
+        """Source tokens that fit into memory together, if more did not."""
 
     def search(self, requests: Sequence[SearchRequest]) -> list[list[Hypothesis]]:
         """The best hypotheses of each request, best first, at most `beam`. Requests that do not fit into memory
         together are searched in halves, and so are later ones."""
         if not requests:
             return []
-        size = min(self._fitting(requests), self._most_at_once or len(requests))
-        batches = [requests[first : first + size] for first in range(0, len(requests), size)]
-        waiting = batches[::-1]  # the next one last
+        waiting = self._batches(requests)[::-1]  # the next one last
         results: list[list[Hypothesis]] = []
         while waiting:
             batch = waiting.pop()
@@ -68,14 +56,38 @@ class Searcher(ABC):
                     ) from error
             # Here, where the error and what it held are gone.
             self._free_memory()
-            self._most_at_once = half = (len(batch) + 1) // 2
+            half = (len(batch) + 1) // 2
+            self._most_tokens = sum(request.tokens for request in batch) // 2
             waiting += [batch[half:], batch[:half]]
         return results
 
-    @abstractmethod
+    def _batches(self, requests: Sequence[SearchRequest]) -> list[Sequence[SearchRequest]]:
+        """Neighbours that probably fit into memory together."""
+        size, batches, first, tokens = self._fitting(requests), list[Sequence[SearchRequest]](), 0, 0
+        for number, request in enumerate(requests):
+            too_many = self._most_tokens is not None and tokens + request.tokens > self._most_tokens
+            if number > first and (number - first == size or too_many):
+                batches.append(requests[first:number])
+                first, tokens = number, 0
+            tokens += request.tokens
+        return [*batches, requests[first:]]
+
     def search_terms(self, readings: Sequence[SearchRequest]) -> list[Hypothesis]:
-        """Hypotheses of a single sentence that have all terms, best first; none if no form of a term can come. The
-        requests differ only in how they read the source."""
+        """Hypotheses of a single sentence that have all terms, best first; none if no form of a term can come, or if
+        memory does not suffice. The requests differ only in how they read the source."""
+        assert self._joins_word is not None
+        search = TermSearch(readings[0], self.symbols, self._joins_word)
+        try:
+            with self._steps(readings, search.width(self.config.beam)) as steps:
+                return search.run(steps, self.config.beam, self.config.normalisation)
+        except (MemoryError, RuntimeError) as error:
+            if not self._is_out_of_memory(error):
+                raise
+            return []  # the first translation stays, with a warning
+
+    @abstractmethod
+    def _steps(self, readings: Sequence[SearchRequest], width: int) -> AbstractContextManager[Steps]:
+        """The steps of a search for terms, of at most `width` hypotheses."""
 
     @abstractmethod
     def _search(self, requests: Sequence[SearchRequest]) -> list[list[Hypothesis]]: ...

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from fenster.data.examples import concatenate
 from fenster.data.tokenizer import EOS_ID, SEP_ID
 from fenster.decode.config import DecodeConfig
-from fenster.decode.search.base import Hypothesis, Searcher
+from fenster.decode.search.base import Searcher
 from fenster.decode.search.constraints import ControlSymbols
+from fenster.decode.search.hypothesis import Hypothesis
 from fenster.decode.search.memory import free_memory, most_at_once
 from fenster.decode.search.request import SearchRequest, SharedContext
-from fenster.decode.search.terms import Logs, TermSearch
+from fenster.decode.search.terms import Logs
 from fenster.io.native_library import required_library
 from fenster.model.attention.alignment import ALIGNMENTS, Alignment, OneSequence
 from fenster.model.compiled.matrix import MORE, check
@@ -44,16 +45,10 @@ class CompiledSearcher(Searcher):
         """Encode only what later tokens can depend on; False only to measure."""
         self._memories: WeakKeyDictionary[SharedContext, _Memory] = WeakKeyDictionary()
 
-    def search_terms(self, readings: Sequence[SearchRequest]) -> list[Hypothesis]:
-        assert self._joins_word is not None
-        search = TermSearch(readings[0], self.symbols, self._joins_word)
-        width = search.width(self.config.beam)
-        try:
-            with self._begun(readings, width, shares=1) as handle:
-                steps = _Steps(handle, len(readings), self.network.vocab_size)
-                return search.run(steps, self.config.beam, self.config.normalisation)
-        except MemoryError:
-            return []  # the first translation stays, with a warning
+    @contextmanager
+    def _steps(self, readings: Sequence[SearchRequest], width: int) -> Iterator[_Steps]:
+        with self._begun(readings, width, shares=1) as handle:
+            yield _Steps(handle, len(readings), self.network.vocab_size)
 
     def _search(self, requests: Sequence[SearchRequest]) -> list[list[Hypothesis]]:
         library = required_library()

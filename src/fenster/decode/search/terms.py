@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenster.data.tokenizer import EOS_ID, SEP_ID
-from fenster.decode.search.base import Hypothesis
 from fenster.decode.search.constraints import ControlSymbols
+from fenster.decode.search.hypothesis import Hypothesis
 from fenster.decode.search.request import SearchRequest
 
 Form = tuple[int, ...]

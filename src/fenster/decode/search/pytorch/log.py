@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fenster.decode.search.base import Hypothesis
+from fenster.decode.search.hypothesis import Hypothesis
 from fenster.errors import nan_error
 
 Numbers = NDArray[np.int64]

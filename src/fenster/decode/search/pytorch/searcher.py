@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fenster.decode.config import DecodeConfig
-from fenster.decode.search.base import Hypothesis, Searcher
+from fenster.decode.search.base import Searcher
 from fenster.decode.search.constraints import ControlSymbols
+from fenster.decode.search.hypothesis import Hypothesis
 from fenster.decode.search.memory import USABLE, free_memory, most_at_once
 from fenster.decode.search.pytorch.beam import begin, run_steps
 from fenster.decode.search.pytorch.constraint_tensors import ConstraintTensors
@@ -20,7 +21,7 @@ from fenster.decode.search.pytorch.cuda_graph import StepGraphs, graphs_pay_off
 from fenster.decode.search.pytorch.inputs import SearchInputs
 from fenster.decode.search.pytorch.log import HypothesisLog
 from fenster.decode.search.request import SearchRequest
-from fenster.decode.search.terms import Logs, TermSearch
+from fenster.decode.search.terms import Logs
 from fenster.model.decoder_state import DecoderState
 from fenster.model.ops.device import out_of_memory
 from fenster.model.ops.precision import at_least_float32, matmul_precision
@@ -39,17 +40,10 @@ class PytorchSearcher(Searcher):
         self.model = model
         self._graphs: StepGraphs | None = None
 
-    def search_terms(self, readings: Sequence[SearchRequest]) -> list[Hypothesis]:
-        assert self._joins_word is not None
-        search = TermSearch(readings[0], self.symbols, self._joins_word)
-        try:
-            with self._computing():
-                steps = _Steps(self.model, *self._prefilled(readings))
-                return search.run(steps, self.config.beam, self.config.normalisation)
-        except RuntimeError as error:
-            if not out_of_memory(error):
-                raise
-            return []  # the first translation stays, with a warning
+    @contextmanager
+    def _steps(self, readings: Sequence[SearchRequest], width: int) -> Iterator[_Steps]:
+        with self._computing():
+            yield _Steps(self.model, *self._prefilled(readings))
 
     def _search(self, requests: Sequence[SearchRequest]) -> list[list[Hypothesis]]:
         model, config = self.model, self.config
