@@ -8,6 +8,7 @@ import pytest
 
 from fenster.bulk.engines.here import Here
 from fenster.bulk.files import FolderSummary, find_files, translate_files
+from fenster.cli import main
 from fenster.data.dataset import PreparedData
 from fenster.decode.config import DecodeConfig
 from fenster.decode.files import FileOptions
@@ -71,3 +72,47 @@ def test_several_files_keep_their_names(tmp_path: Path) -> None:
         find_files([tmp_path / "c.txt"], tmp_path, FileOptions())
     (tmp_path / "link.txt").symlink_to(tmp_path / "c.txt")
     assert [task.target for task in find_files([tmp_path / "link.txt"], out, FileOptions())] == [out / "link.txt"]
+
+
+def test_what_is_left_out_of_a_folder_is_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "in"
+    (folder / "locked").mkdir(parents=True)
+    for name in ("a.txt", "~$report.docx"):
+        (folder / name).write_text("Hi.\n")
+    (folder / "current.txt").symlink_to(folder / "a.txt")
+    everything = Path.iterdir
+
+    def refusing(path: Path) -> object:
+        if path.name == "locked":  # tests may run as root, who may read all
+            raise PermissionError
+        return everything(path)
+
+    monkeypatch.setattr(Path, "iterdir", refusing)
+    assert [task.file.name for task in find_files([folder], tmp_path / "out", FileOptions())] == ["a.txt"]
+    said = " ".join(capsys.readouterr().err.split())
+    assert "1 hidden file or folder left out" in said and "1 symbolic link left out" in said
+    assert "1 folder that may not be read left out" in said
+
+
+@pytest.mark.parametrize(("name", "told"), [("empty", "is an empty folder"), ("links", "holds nothing to translate")])
+def test_folders_without_documents(name: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    if name == "links":
+        (folder / "a.txt").symlink_to(tmp_path)
+    with pytest.raises(SystemExit) as stopped:
+        main(["translate", str(folder), "-o", str(tmp_path / "out")])
+    assert stopped.value.code == 2 and told in capsys.readouterr().err
+
+
+def test_names_that_begin_with_a_dash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The advice of the error works."""
+    monkeypatch.chdir(tmp_path)
+    Path("-dash.txt").write_text("\n")
+    with pytest.raises(SystemExit) as stopped:
+        main(["translate", "-dash.txt"])
+    assert stopped.value.code == 2
+    main(["translate", "./-dash.txt", "-o", "out.txt"])
+    assert Path("out.txt").read_text() == "\n"

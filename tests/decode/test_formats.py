@@ -727,7 +727,11 @@ def test_lines_break_outside_of_what_is_protected() -> None:
 
 @pytest.mark.parametrize(
     ("options", "told"),
-    [(["-o", "same.html", "--bilingual", "same.html"], "same file"), (["-o", "x.docx"], "what its name says")],
+    [
+        (["-o", "same.html", "--bilingual", "same.html"], "same file"),
+        (["-o", "x.docx"], "does not match its suffix"),
+        (["-o", "x.jsonl"], "expected: a name that ends in .txt"),
+    ],
 )
 def test_outputs_that_cannot_be_meant(
     options: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -737,7 +741,7 @@ def test_outputs_that_cannot_be_meant(
     with pytest.raises(SystemExit) as stopped:
         main(["translate", "a.txt", *options])
     assert stopped.value.code == 2 and told in capsys.readouterr().err
-    assert not Path("same.html").exists() and not Path("x.docx").exists()
+    assert [path.name for path in Path().iterdir()] == ["a.txt"]
 
 
 def test_gettext_ends_lines_only_with_line_feeds() -> None:

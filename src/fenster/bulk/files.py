@@ -76,13 +76,10 @@ def find_files(inputs: Sequence[Path], output: Path, options: FileOptions) -> li
             raise InputError("no such file", path=given, fix="check the path and the current folder")
         if given.is_dir():
             folder = output if len(inputs) == 1 else output / given.resolve().name
-            below, hidden = _files(given)
-            listed = [(file, folder / file.relative_to(given)) for file in below]
-            if hidden:
-                report(
-                    f"{counted(len(hidden), 'hidden file or folder', 'hidden files and folders')} left out: "
-                    + first_of(hidden)
-                )
+            below = _Listing()
+            below.add(given)
+            listed = [(file, folder / file.relative_to(given)) for file in below.files]
+            below.report_left_out()
         else:
             listed = [(given, output / given.name)]
         for file, target in listed:
@@ -161,17 +158,39 @@ def _parsed(file: Path, options: FileOptions) -> ParsedFile:
         return kind.parse(source, replace(options, columns=()))
 
 
-def _files(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Files in order, without links to elsewhere; and hidden files and folders, which are left out."""
-    files: list[Path] = []
-    hidden: list[Path] = []
-    for path in sorted(folder.iterdir()):
-        if path.name.startswith("."):
-            hidden.append(path)
-        elif path.is_dir() and not path.is_symlink():
-            below, hidden_below = _files(path)
-            files += below
-            hidden += hidden_below
-        elif path.is_file() and not path.is_symlink():
-            files.append(path)
-    return files, hidden
+@dataclass
+class _Listing:
+    """The files of a folder in order, and what is left out of it."""
+
+    files: list[Path] = field(default_factory=list)
+    hidden: list[Path] = field(default_factory=list)
+    """Also the lock files of office programs."""
+    links: list[Path] = field(default_factory=list)
+    unreadable: list[Path] = field(default_factory=list)
+    """Folders."""
+
+    def add(self, folder: Path) -> None:
+        try:
+            paths = sorted(folder.iterdir())
+        except PermissionError:
+            self.unreadable.append(folder)
+            return
+        for path in paths:
+            if path.name.startswith((".", "~$")):
+                self.hidden.append(path)
+            elif path.is_symlink():
+                self.links.append(path)
+            elif path.is_dir():
+                self.add(path)
+            elif path.is_file():
+                self.files.append(path)
+
+    def report_left_out(self) -> None:
+        left_out = (
+            (self.hidden, "hidden file or folder", "hidden files and folders"),
+            (self.links, "symbolic link", "symbolic links"),
+            (self.unreadable, "folder that may not be read", "folders that may not be read"),
+        )
+        for paths, one, several in left_out:
+            if paths:
+                report(f"{counted(len(paths), one, several)} left out: {first_of(paths)}")

@@ -41,6 +41,8 @@ def find_shards(
     for given in inputs:
         files = storage.matching(given)
         if not files:
+            if storage.is_folder(given):
+                raise InputError("is an empty folder", path=given, expected="files to translate")
             raise InputError("no such file", path=given, fix="check the name")
         for source, name in zip(files, _names(given, files, alone=len(inputs) == 1), strict=True):
             if source.startswith(output + "/"):

@@ -68,9 +68,10 @@ def translate_many(
     if where.workers is not None and where.ray is not None:
         raise ConfigError("--workers and --ray cannot be combined", fix="give only one of them")
     local = [Path(name) for name in files if not storage.is_url(name) and not _is_pattern(name)]
+    for name in files:
+        if name.startswith("-"):
+            raise ConfigError(f"{name} is not a file name", fix=f"check the options; such a file is ./{name}")
     for path in local:
-        if path.name.startswith("-") and path.parent == Path():
-            raise ConfigError(f"{path} is not a file name", fix=f"check the options; such a file is ./{path}")
         if not path.exists():
             raise InputError("no such file", path=path, fix="check the path and the current folder")
     made_with = (model.folder, settings_of(decoding))
@@ -82,12 +83,16 @@ def translate_many(
     listed = [] if storage.is_url(output) else find_files(local, Path(output), options)
     listing = find_shards(files, output, options, made_with)
     tasks = [task for task in listed if storage.absolute(str(task.file)) not in listing.sources]
-    others = set(listing.others) - {storage.absolute(str(task.file)) for task in tasks}
+    # Links are reported with what else is left out of a folder.
+    links = {one for one in listing.others if not storage.is_url(one) and Path(one).is_symlink()}
+    others = set(listing.others) - {storage.absolute(str(task.file)) for task in tasks} - links
     if others:
         report(f"{counted(len(others), 'file')} skipped, not in a known document format: {first_of(sorted(others))}")
     if not listing.shards and not tasks and not listing.failed:
         raise InputError(
-            "nothing to translate there", path=files[0], expected=".parquet or .jsonl files of documents"
+            "holds nothing to translate",
+            path=files[0],
+            expected="documents (.docx, .html, .txt …), or .parquet or .jsonl files of documents",
         )
     engine = _engine(model, decoding, where)
     to_check = False

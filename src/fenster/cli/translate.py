@@ -143,7 +143,7 @@ def translate(
     if nbest > 1 and not kind.holds_nbest:
         raise ConfigError("--nbest applies only to JSONL output", fix="choose --format jsonl, or leave it out")
     to_standard_output = output == "-"
-    file, target = (_unless_dash(path) for path in (file, None if output is None else Path(output)))
+    file, target = _path(files[0] if len(files) == 1 else None), _path(output)
     for path in (target, bilingual):
         check_not_input(path, [file, history])
     if target is not None and bilingual is not None and target.resolve() == bilingual.resolve():
@@ -188,8 +188,8 @@ def _read_history(path: Path) -> list[tuple[str, str]]:
     return read_pairs(path)
 
 
-def _unless_dash(path: Path | None) -> Path | None:
+def _path(name: str | None) -> Path | None:
     """None for `-`, which means standard input or output; other names do not begin with a dash."""
-    if path is not None and path.name.startswith("-") and path.name != "-" and path.parent == Path():
-        raise ConfigError(f"{path} is not a file name", fix=f"check the options; a file of that name is ./{path}")
-    return None if path == Path("-") else path
+    if name is not None and name.startswith("-") and name != "-":
+        raise ConfigError(f"{name} is not a file name", fix=f"check the options; a file of that name is ./{name}")
+    return None if name in (None, "-") else Path(name)

@@ -11,16 +11,21 @@ from fenster.io.files import bare_suffix, compression
 
 
 def check_output(kind: DocumentFormat, file: Path | None, output: Path | None) -> None:
-    """Refuse to write a Word document into something that is called .pdf, or text into a .docx."""
+    """Refuse to write a Word document into something that is called .pdf, or text into a .docx or .jsonl."""
     if kind.is_binary and file is not None and output is not None and bare_suffix(output) != bare_suffix(file):
         raise ConfigError(
-            f"{output} would hold the same kind of file as {file.name}",
+            f"{output} must be the same kind of file as {file.name}",
             expected=f"a name that ends in {bare_suffix(file)}",
         )
     suffix = None if output is None else bare_suffix(output)
     named = next((one for one in DOCUMENT_FORMATS.values() if suffix in one.suffixes), None)
-    if named is not None and named.is_binary and not isinstance(kind, named):
-        raise ConfigError(f"{output} would not be what its name says", fix="choose a name for text, such as .txt")
+    if named is None or isinstance(kind, named) or suffix in kind.suffixes:
+        return
+    if named.is_binary or isinstance(kind, DOCUMENT_FORMATS["text"]):
+        raise ConfigError(
+            f"{output} would contain {kind.suffixes[0]} text, which does not match its suffix",
+            expected=f"a name that ends in {kind.suffixes[0]}",
+        )
 
 
 def beside(file: Path, language: str) -> Path:
