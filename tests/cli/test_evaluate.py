@@ -114,10 +114,10 @@ def test_bad_input_is_named(
 
 # Some documents, or all of them, side by side; or blocks, of which only whole documents are kept.
 @pytest.mark.slow
-@pytest.mark.parametrize(("strategy", "lanes"), [("sequential", 2), ("sequential", 6), ("sentence", 4)])
+@pytest.mark.parametrize(("strategy", "batch_size"), [("sequential", 2), ("sequential", 6), ("sentence", 4)])
 def test_a_model_translates_and_goes_on_where_it_was(
     strategy: str,
-    lanes: int,
+    batch_size: int,
     toy: PreparedData,
     corpus: Path,
     tmp_path: Path,
@@ -125,7 +125,20 @@ def test_a_model_translates_and_goes_on_where_it_was(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     model = write_model(make_loaded(toy, "window"), tmp_path / "model")
-    asked = ["evaluate", "-m", model, "--test", corpus, "--beam", 2, "--samples", 20, "--lanes", lanes, "--no-guards"]
+    asked = [
+        "evaluate",
+        "-m",
+        model,
+        "--test",
+        corpus,
+        "--beam",
+        2,
+        "--samples",
+        20,
+        "--batch-size",
+        batch_size,
+        "--no-guards",
+    ]
     run, calls, broken = Searcher.search, [], [0]
 
     def counting(self: Searcher, requests: list[SearchRequest]) -> object:
@@ -147,7 +160,7 @@ def test_a_model_translates_and_goes_on_where_it_was(
     broken[0] = 2 * alone // 3
     with pytest.raises(SystemExit):
         searches("again")
-    assert not (tmp_path / "again.txt").exists() and max(calls) == lanes
+    assert not (tmp_path / "again.txt").exists() and max(calls) == batch_size
     capsys.readouterr()
     least = alone - broken[0] + 1
     assert searches("again") == least, "only the rest is done"

@@ -70,8 +70,8 @@ def test_translations_are_framed_as_their_sources(toy: PreparedData, kind: str) 
     found = translator.translate(odd)
     assert found.texts == split_passthrough
     assert [segment.source for segment in found.segments] == odd
-    for lanes in translator.translate_all([Document.of("a", odd), Document.of("b", odd)]):
-        assert lanes.texts == split_passthrough
+    for translation in translator.translate_all([Document.of("a", odd), Document.of("b", odd)]):
+        assert translation.texts == split_passthrough
 
 
 def test_users_are_told(toy: PreparedData, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -68,7 +68,7 @@ def test_one_segment_out_for_each_in(loaded: LoadedModel, changes: dict[str, Any
     result = translator(loaded, **changes).translate(Document.of("odd", ODD))
     assert len(result.segments) == len(ODD)
     assert all(segment.text == "" for segment, text in zip(result.segments, ODD, strict=True) if not text.strip())
-    assert result.document.id == "odd"
+    assert result.id == "odd"
 
 
 @pytest.mark.slow
@@ -163,9 +163,11 @@ def test_what_does_not_fit_together_is_searched_in_halves(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", [s for s in WAYS if s["strategy"] != "sequential"])
-@pytest.mark.parametrize("lanes", [3, 40])
-def test_blocks_of_several_documents_are_what_each_is_alone(loaded: LoadedModel, lanes: int, strategy: Any) -> None:
-    way = translator(loaded, batch_size=lanes, **strategy)
+@pytest.mark.parametrize("batch_size", [3, 40])
+def test_blocks_of_several_documents_are_what_each_is_alone(
+    loaded: LoadedModel, batch_size: int, strategy: Any
+) -> None:
+    way = translator(loaded, batch_size=batch_size, **strategy)
     documents = [Document.of("empty", []), *DOCUMENTS, Document.of("blank", ["", ""])]
     together = list(way.translate_all(documents))
     assert [t.id for t in together] == [document.id for document in documents]

@@ -101,21 +101,14 @@ def _make_app(*, summaries: bool) -> App:
 app = _make_app(summaries=False)
 _overview = _make_app(summaries=True)  # a summary that is given replaces a command's own help
 
-_ALIASES = {"--lanes": "--batch-size"}  # former names of options
-
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The console entry point. Leaves signal handlers and streams as it found them."""
     tokens = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in tokens
-    tokens = [_current_name(token) for token in tokens if token != "--debug"]
+    tokens = [token for token in tokens if token != "--debug"]
     with _signals_as_exits(), _encodable_streams():
         _run(tokens, debug)
-
-
-def _current_name(token: str) -> str:
-    name, equals, value = token.partition("=")
-    return _ALIASES.get(name, name) + equals + value
 
 
 def _run(tokens: list[str], debug: bool) -> None:

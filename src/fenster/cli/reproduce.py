@@ -12,6 +12,7 @@ from rich.table import Table
 
 from fenster.cli.options import Device, Flag, Overrides
 from fenster.data.prepare.config import DATA_ROOT
+from fenster.io.machine import find_device
 from fenster.io.progress import report as say
 from fenster.io.progress import wide_console
 from fenster.reproduce.plan import ReproducePlan, built_in_plan
@@ -93,7 +94,7 @@ def reproduce(
         tuple(set_ or ()),
         root,
     )
-    made = steps(plan, request, plan.costs[_kind(device)])
+    made = steps(plan, request, plan.costs[find_device(device)])
     if dry_run:
         _print(made)
         return
@@ -108,14 +109,6 @@ def reproduce(
     output = request.results / request.into / f"table-{chosen.titles[0].split()[-1]}.md"
     write(shown, output)
     print(f"-> {output}")
-
-
-def _kind(device: Device) -> str:
-    if device != "auto":
-        return device
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def _print(made: list[Step]) -> None:

@@ -28,10 +28,6 @@ class Passthrough(NamedTuple):
     def is_copied(self) -> bool:
         return not self.text
 
-    @property
-    def whole(self) -> str:
-        return "".join(self)
-
 
 def split_passthrough(text: str, characters: Set[str]) -> Passthrough:
     """`text` (normalised) as a model reads it whose tokenizer has pieces for `characters`."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fenster.document import Document
-
 
 @dataclass(frozen=True)
 class Translated:
@@ -47,7 +45,3 @@ class Translation:
     def misaligned(self) -> int:
         """Blocks that produced a different number of sentences than their source."""
         return sum(segment.misaligned for segment in self.segments)
-
-    @property
-    def document(self) -> Document:
-        return Document.of(self.id, self.texts)

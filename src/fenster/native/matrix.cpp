@@ -1,9 +1,9 @@
 // Matrices for `model/compiled` and for tests: packing, and products.
 
 #include <cstring>
-#include <new>
 
 #include "product.h"
+#include "status.h"
 
 FENSTER_EXPORT int64_t fenster_packed_bytes(int64_t columns, int64_t depth, int is_int8) {
   return up(columns, kWidth) * (is_int8 ? up(depth, 4) : depth * static_cast<int64_t>(sizeof(float)));
@@ -32,17 +32,12 @@ FENSTER_EXPORT void fenster_pack(const void* weights, int64_t columns, int64_t d
   }
 }
 
-// y [rows, columns] = x [rows, depth] times the matrix, plus its bias. Returns 0; 2 if x holds NaN or infinity, 3 without
-// memory.
+// y [rows, columns] = x [rows, depth] times the matrix, plus its bias. Returns a status: x may hold NaN or infinity.
 FENSTER_EXPORT int fenster_multiply(const Matrix* matrix, const float* x, int64_t rows, float* y, int threads) {
-  try {
+  return guarded([&] {
     multiply(*matrix, x, rows, y, threads);
-    return 0;
-  } catch (const NotFinite&) {
-    return 2;
-  } catch (const std::bad_alloc&) {
-    return 3;
-  }
+    return kDone;
+  });
 }
 
 // Which instructions to use: 0 the best that the processor has, otherwise a number of `Instructions`. Returns those in use

@@ -1,26 +1,7 @@
 // Searches and attention maps, as Python calls them. Plain C functions through ctypes: neither Python's nor torch's
 // headers are needed, and nothing breaks when those change.
 
-#include <new>
-
 #include "search_group.h"
-
-namespace {
-
-template <typename Do>
-int guarded(const Do& work) {
-  try {
-    return work();
-  } catch (const NotFinite&) {
-    return kNotFinite;
-  } catch (const std::bad_alloc&) {
-    return kNoMemory;
-  } catch (const std::length_error&) {
-    return kNoMemory;
-  }
-}
-
-}  // namespace
 
 // Searches in *group, which wait for their first step. What the structures point to must stay until they are freed.
 FENSTER_EXPORT int fenster_search_new(const Network* network, const Settings* settings, const Request* requests,

@@ -5,10 +5,9 @@
 #include <chrono>
 
 #include "beam.h"
+#include "status.h"
 
 namespace {
-
-enum Status : int { kDone = 0, kMore = 1, kNotFinite = 2, kNoMemory = 3 };
 
 constexpr size_t kScored = 48;          // hypotheses whose logits are in memory at once
 constexpr double kChoiceWork = 100000;  // logits that are worth a thread of their own

@@ -105,12 +105,11 @@ def _extended(side: PackedSide, room: int, count: int, most: int) -> PackedSide:
     lengths = np.full(count, room // count)
     lengths[: room % count] += 1
     starts = [np.append(np.arange(0, length, most), length) for length in lengths]
+    counts = [len(sequence_starts) for sequence_starts in starts]
     return PackedSide(
         np.concatenate([side.ids, np.full(room, PAD_ID, np.int32)]),
         np.concatenate([side.offsets, side.offsets[-1] + np.cumsum(lengths)]).astype(np.int32),
         np.concatenate([side.sentence, *(np.arange(length) // most for length in lengths)]).astype(np.int32),
         np.concatenate([side.starts, *starts]).astype(np.int32),
-        np.append(side.start_offsets, side.start_offsets[-1] + np.cumsum([len(map) for map in starts])).astype(
-            np.int32
-        ),
+        np.append(side.start_offsets, side.start_offsets[-1] + np.cumsum(counts)).astype(np.int32),
     )

@@ -102,9 +102,9 @@ class Validator:
         counts = target.sentence == sentences - 1
         if not self._last_only:
             counts = (target.sentence > 0) | ~np.repeat(self._index.bod[batch.numbers], lengths)
-        needs_bod = np.repeat(target.offsets[:-1], np.diff(target.start_offsets)) + target.starts
+        starts = np.repeat(target.offsets[:-1], np.diff(target.start_offsets)) + target.starts
         ends = np.zeros(target.tokens, dtype=bool)
-        ends[needs_bod[needs_bod > np.repeat(target.offsets[:-1], np.diff(target.start_offsets))] - 1] = True
+        ends[starts[starts > np.repeat(target.offsets[:-1], np.diff(target.start_offsets))] - 1] = True
         return counts & ~ends, counts & ends
 
 

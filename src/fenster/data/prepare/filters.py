@@ -117,13 +117,13 @@ class Removal:
         owners = owner[keep]
         # A new document begins where the owner changes and, when cutting, where pairs are missing between.
         gap = np.diff(np.flatnonzero(keep)) > 1 if mode == "cut" else np.zeros(max(len(owners) - 1, 0), bool)
-        needs_bod = np.flatnonzero(np.concatenate([[True], (np.diff(owners) > 0) | gap])[: len(owners)])
-        document = owners[needs_bod]
+        firsts = np.flatnonzero(np.concatenate([[True], (np.diff(owners) > 0) | gap])[: len(owners)])
+        document = owners[firsts]
         left, pieces = np.unique(document, return_counts=True)
         return cls(
             keep,
             document,
-            np.diff(np.concatenate([needs_bod, [len(owners)]])),
+            np.diff(np.concatenate([firsts, [len(owners)]])),
             cut=int(np.sum(pieces > 1)),
             dropped=len(sizes) - len(left),
         )

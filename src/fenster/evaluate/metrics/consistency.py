@@ -120,13 +120,13 @@ class _Translations:
             np.concatenate([np.zeros(0, dtype=np.int64), *columns]) for columns in (left, right, target_index)
         )
         self._keys, pair = np.unique(lefts * len(self._target) + rights, return_inverse=True)
-        document_index = self._keys // max(1, len(self._target))
+        source_word = self._keys // max(1, len(self._target))
         self._likely = np.ones(len(self._keys))
         for _ in range(_ROUNDS):
             weight = self._likely[pair]
             weight = weight / np.bincount(places, weight, minlength=seen)[places]
             counts = np.bincount(pair, weight, minlength=len(self._keys))
-            self._likely = counts / np.bincount(document_index, counts)[document_index]
+            self._likely = counts / np.bincount(source_word, counts)[source_word]
 
     def best(self, word: str, candidates: Sequence[str]) -> str:
         """The most likely translation among `candidates`; "" if there is none."""

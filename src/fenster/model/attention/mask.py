@@ -110,9 +110,9 @@ class AttentionMask:
         blocks = -(-self.keys.tokens // size)
         low, high = rows.new_full((blocks,), len(rows)), rows.new_full((blocks,), -1)
         for step in range((2 * self.window) // size + 2):
-            block_attention = torch.minimum(first + step, last)
-            low = low.scatter_reduce(0, block_attention, rows, "amin")
-            high = high.scatter_reduce(0, block_attention, rows, "amax")
+            key_block = torch.minimum(first + step, last)
+            low = low.scatter_reduce(0, key_block, rows, "amin")
+            high = high.scatter_reduce(0, key_block, rows, "amax")
         return low.int(), high.int()
 
 

@@ -32,7 +32,7 @@ def gather_interval(
     logits = torch.einsum("thd,twhd->thw", q, k[index])
     if relative is not None:
         distance = torch.arange(len(q), device=q.device)[:, None] - index
-        term = torch.einsum("thd,rhd->thr", q, relative.table.to(q.dtype))  # [T, H, 2 * reach + 1]
+        term = torch.einsum("thd,rhd->thr", q, relative.table.to(q.dtype))  # [T, H, 2 * max_distance + 1]
         logits = logits + term.gather(-1, relative.index(distance)[:, None, :].expand_as(logits))
     logits = at_least_float32(logits) * q.shape[-1] ** -0.5
     weights = logits.masked_fill(~allowed[:, None, :], -torch.inf).softmax(-1).to(v.dtype)
