@@ -29,7 +29,7 @@ def checks(english: str, german: str) -> dict[str, bool]:
         "everybody is addressed as Sie": any(one["formal"] for one in counts)
         and not any(one["informal"] for one in counts),
         'the clock is "sie" in the next sentence, die Uhr being feminine': "Sie war" in heavy,
-        "the address of the web page is the same, byte for byte": german.count(address.group()) == 1,
+        "the URL is unchanged, byte for byte": german.count(address.group()) == 1,
         "prices, hours, the percentage and the times are written as in German": all(
             len(re.findall(rf"(?<![\d.,]){re.escape(figure)}(?![\d.,]*\d)", german)) == 1 for figure in FIGURES
         ),

@@ -128,7 +128,7 @@ def _override(data: dict[str, Any], override: str) -> None:
     for name in parents:
         data = data.setdefault(name, {})
         if not isinstance(data, dict):
-            raise ConfigError(f"--set {override!r}: {name!r} has no keys below it")
+            raise ConfigError(f"--set {override!r}: {name!r} is not a section (it has no keys)")
     data[last] = _parse(text, None, f"cannot read --set {override!r}")
 
 

@@ -50,7 +50,7 @@ def writing(path: Path) -> Iterator[None]:
     except OSError as error:
         elsewhere = "choose another output"
         fixes = {
-            errno.ENOSPC: "free some space or choose another output; nothing half-written was left",
+            errno.ENOSPC: "free some space or choose another output; no partial file was left behind",
             errno.EDQUOT: "free some of your quota or choose another output",
             errno.EACCES: "choose an output you may write to",
             errno.EPERM: "choose an output you may write to",

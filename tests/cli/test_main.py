@@ -119,7 +119,7 @@ def test_errors_end_with_2_and_without_traceback(tmp_path: Path, capsys: pytest.
     assert "no manifest" in fails(capsys, "data", "verify", tmp_path / "file")
     assert "cannot be read" in fails(capsys, "prepare", tmp_path)
     (tmp_path / "a.tsv").write_text("d\ta\tx\n")
-    assert "holds no pieces" in fails(capsys, "data", "stats", tmp_path / "a.tsv", "--tokenizer", "/dev/null")
+    assert "its vocabulary is empty" in fails(capsys, "data", "stats", tmp_path / "a.tsv", "--tokenizer", "/dev/null")
     (tmp_path / "manifest.json").write_text("[]")
     assert "damaged manifest" in fails(capsys, "data", "verify", tmp_path)
     assert "out of range" in fails(capsys, "data", "generate", "-o", tmp_path / "x.jsonl", "--distance", 3, 1)

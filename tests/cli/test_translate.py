@@ -156,7 +156,7 @@ def test_two_calls_do_not_write_one_file(
 
     monkeypatch.setattr(Searcher, "search", twice)
     call("translate", source, "-m", model, "-o", out)
-    assert codes == [0, 2] and "another process is translating into it" in capsys.readouterr().err
+    assert codes == [0, 2] and "another process is already writing there" in capsys.readouterr().err
     assert len(out.read_text().splitlines()) == len(TEXT.splitlines())
     assert not list(tmp_path.glob(".*unfinished*"))
 

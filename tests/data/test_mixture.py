@@ -93,5 +93,5 @@ def test_names_of_corpora_are_checked() -> None:
 
 def test_an_empty_epoch_is_an_error() -> None:
     index = ExampleIndex.build(split([0, 0], [0, 1]), DocumentContext())
-    with pytest.raises(FensterError, match="draws no example"):
+    with pytest.raises(FensterError, match="has no examples"):
         Sampler(index, BatchConfig(), weights=[0.0]).plan(0)

@@ -118,5 +118,5 @@ def test_weights_that_draw_nothing_are_an_error_with_portions_too() -> None:
     marked = [replace(shard, corpora=np.zeros(2, np.uint16), groups=np.arange(2)) for shard in made.shards]
     split = Split("train", made.record, marked)
     portions = Portions(split, SentenceContext(), BatchConfig(tokens=9, shards=1), weights=[0.0, 1.0])
-    with pytest.raises(FensterError, match="draws no example"):
+    with pytest.raises(FensterError, match="has no examples"):
         next(Loader(portions).steps())

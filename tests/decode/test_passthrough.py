@@ -80,7 +80,7 @@ def test_users_are_told(toy: PreparedData, tmp_path: Path, capsys: pytest.Captur
     main(["translate", str(source), "-m", str(model), "--beam", "2"])
     told = capsys.readouterr()
     assert told.out.splitlines()[1] == "♪" and told.out.splitlines()[3].startswith("♪ ")
-    assert "1 line with segments that the model cannot read, copied: 2\n" in told.err
+    assert "1 line with segments that the model cannot read, which are copied: 2\n" in told.err
     assert "1 line has characters inside a sentence that the model hardly knows (∇); check: 3\n" in told.err
 
 
@@ -89,7 +89,7 @@ def test_test_sets_too(toy: PreparedData, tmp_path: Path, capsys: pytest.Capture
     test.write_text("a\tHere is the lamp.\tHier ist die Lampe.\na\t♪ ♪\t♪ ♪\na\tIt is old.\tSie ist alt.\n")
     options = ["--rules", "none", "--beam", "2", "-o", str(tmp_path / "out.json")]
     main(["evaluate", "-m", str(model), "--test", str(test), *options])
-    assert "1 segment has nothing that the model can read: copied" in capsys.readouterr().err
+    assert "1 segment has nothing that the model can read; copied unchanged" in capsys.readouterr().err
     assert (tmp_path / "out.txt").read_text().splitlines()[1] == "♪ ♪"
 
 

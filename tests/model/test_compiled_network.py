@@ -179,7 +179,7 @@ def test_a_library_of_another_version_is_not_used(
     has_this_layout.cache_clear()
     try:
         assert not compiles(make("window").config)
-        assert "of another version" in capsys.readouterr().err
+        assert "from another version" in capsys.readouterr().err
     finally:
         has_this_layout.cache_clear()
 

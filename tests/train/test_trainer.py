@@ -496,7 +496,7 @@ def test_an_anchor_holds_and_survives_a_pause(settings: dict[str, Any], tmp_path
     train(make(settings, **held))
     again, once = (load_model(folder / "model").model.state_dict() for folder in (settings["output"], straight))
     assert all(torch.equal(again[name], once[name]) for name in once)
-    with pytest.raises(ConfigError, match="is not the model that this run began with"):
+    with pytest.raises(ConfigError, match="is not the model that this run started from"):
         train(make(settings, **held | {"warm_start": free / "model"}, stop={"updates": 15, "patience": None}))
     with pytest.raises(ConfigError, match="anchor pulls towards the weights of warm_start"):
         make(settings, optimizer=held["optimizer"])

@@ -74,7 +74,7 @@ def adapt(
         raise FensterError(
             f"the adapted model is no better on held-out text: {', '.join(comparisons[0].cells)}",
             path=adapted,
-            fix="give more text, or use the model as it was",
+            fix="provide more text, or keep using the original model",
         )
     export_model(adapted, output, _card(adapted, comparisons))
     shutil.rmtree(work)

@@ -115,11 +115,11 @@ class _Job:
         elif isinstance(outcome, str):
             self._fail(part.shard, outcome)
         elif halves := part.halves():
-            report(f"{outcome.reason}; trying its halves")
+            report(f"{outcome.reason}; splitting it in two and retrying")
             self._replace(part, halves)
             return halves
         else:
-            report(f"{outcome.reason}; it is left out")
+            report(f"{outcome.reason}; skipping it")
             part.give_up(outcome.reason)
             return self._settled(part, part.taken())
         return []

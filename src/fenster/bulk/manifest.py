@@ -112,7 +112,7 @@ def locked(output: str) -> Iterator[None]:
     lock = ProcessLock(work / "lock")
     if not lock.acquire():
         raise FensterError(
-            "another process is translating into it", path=output, fix="wait for it, or choose another output"
+            "another process is already writing there", path=output, fix="wait for it, or choose another output"
         )
     try:
         yield

@@ -49,4 +49,4 @@ def longest_first(tasks: Sequence[Task]) -> list[Task]:
 
 
 def death(task: Task) -> Died:
-    return Died(f"{task.name}: workers died on it {TRIES} times, perhaps from lack of memory")
+    return Died(f"{task.name}: workers died {TRIES} times while translating it, possibly out of memory")

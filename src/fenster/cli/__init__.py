@@ -139,7 +139,7 @@ def _run(tokens: list[str], debug: bool) -> None:
     except KeyboardInterrupt:
         if debug:
             raise
-        errors.print("[bold red]interrupted[/]; no output file is half-written")
+        errors.print("[bold red]interrupted[/]; no partial output file was left behind")
         sys.exit(130)
     except BrokenPipeError:
         # Whoever read our output (head, less) has seen enough.
@@ -152,10 +152,10 @@ def _run(tokens: list[str], debug: bool) -> None:
             raise
         fail(
             f"{'. '.join(str(error).split('. ')[:2])}\n"
-            "  fix: wait until other programs release memory, or compute less at a time"
+            "  fix: wait until other programs release memory, or process less at a time"
         )
     except MemoryError:
-        fail("out of memory\n  fix: wait until other programs release memory, or compute less at a time")
+        fail("out of memory\n  fix: wait until other programs release memory, or process less at a time")
     except OSError as error:
         # The operating system refused something outside our files, such as standard output on a full disk.
         fail(f"{error} (--debug shows where)")

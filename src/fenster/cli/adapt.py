@@ -76,5 +76,5 @@ def adapt(
         table.add_row(*comparison.cells)
     wide_console().print(table)
     if not general:
-        report("the effect on other text was not measured; --general CORPUS measures it, and preserves it better")
+        report("the effect on general text was not measured; --general CORPUS measures it, and reduces forgetting")
     print(f"-> {output}")

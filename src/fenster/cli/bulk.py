@@ -166,5 +166,5 @@ def _report_shards(summary: ShardsSummary, output: str) -> bool:
         reasons = first_of(summary.dead_letters)
         report(f"{counted(figures.dead, 'document')} could not be translated; the reasons are in {reasons}")
     if summary.dead_before:
-        report(f"{counted(summary.dead_before, 'document')} of unchanged shards could not be translated earlier")
+        report(f"{counted(summary.dead_before, 'document')} in unchanged shards had already failed in an earlier run")
     return bool(figures.dead or figures.warnings or summary.dead_before)

@@ -83,14 +83,14 @@ def contrapro(
     right
         Following segments (needs --documents).
     scoring_alignment
-        Alignment of windows for scoring; by default that of training, with sent-align as a check.
+        Alignment of windows for scoring; by default that of training; give sent-align to cross-check.
     limit
         Use only this many items, from the start of the set.
     title
         The system's name in tables.
     translate
         Also translate the items in their context, and evaluate the items themselves (the paper's ContraPro BLEU and
-        pronoun F1); the options of decoding and counting are for this.
+        pronoun F1); the decoding and metric options apply only to this.
     write_scores
         Also write the model's scores, as negative log-probabilities.
     output

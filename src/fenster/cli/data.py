@@ -199,7 +199,8 @@ def generate_documents(
     output
         Where to write: .jsonl or .tsv, compressed if it ends in .xz or .gz.
     sentences
-        Range of lengths: a document ends when it has reached a length drawn from this range, and no choice is open.
+        Range of lengths: a document ends once it has reached a length drawn from this range and no
+        dependency is pending.
     distance
         Smallest and largest distance, in sentences, from the deciding sentence to the one that depends on it.
     echo

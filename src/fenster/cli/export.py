@@ -52,8 +52,8 @@ def export(
         same weights (`warm_start`); others have nothing in common. A model that is named twice counts twice.
     lexicon_from
         The corpora that the model was trained on, one file each: their words are stored in the folder, so that
-        translation recognises names, which are not among them, and copies them unchanged. By default the model's own
-        lexicon, if it has one.
+        translation can recognise names (capitalised words that are not among them) and keep them. By default the
+        model's own lexicon, if it has one.
     """
     from fenster.model.model_folder import export_model
 

@@ -72,7 +72,7 @@ def reproduce(
     data_root
         The folder of raw corpora; by default the environment variable FENSTER_DATA, or data/raw.
     set_
-        Override a key of every training: `--set batch.tokens=8000`; may be given several times.
+        Override a key in every training run: `--set batch.tokens=8000`; may be given several times.
     dry_run
         Only print the commands, with an estimate of how long each takes.
     """

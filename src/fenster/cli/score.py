@@ -38,7 +38,7 @@ def score(
     paths
         A parallel corpus in any format that `fenster data formats` lists.
     alignment
-        Alignment of windows; by default that of training, with sent-align as a check.
+        Alignment of windows; by default that of training; give sent-align to cross-check.
     context
         auto: as the model was trained (each sentence alone, after k others, or in parts of documents).
         document: each document is one sequence. sentence: each sentence alone. A number: each sentence after that

@@ -85,7 +85,8 @@ def translate(
         Do not split lines into sentences.
     keep_lines
         Write exactly one output line per input line, even if a paragraph of a .txt file is wrapped at some width.
-        Otherwise such a paragraph is translated as a whole and wrapped again; standard input never is.
+        Otherwise such a paragraph
+        is translated as a whole and wrapped again. Standard input never is.
     language
         The source language, for splitting into sentences; the model's if left out.
     documents
@@ -113,7 +114,7 @@ def translate(
     actors_per_gpu
         How many of --ray's actors share each GPU. Two processes on an H200 translated 1.8 times as much as one.
     part_size
-        Bytes of a shard's text that a worker translates at a time, and loses if it dies; 0: whole shards.
+        Bytes of a shard's text per task: a worker that dies loses at most one task. 0: whole shards.
     """
     from fenster.decode.files import FileOptions, document_format
     from fenster.decode.files.output import beside, check_output
@@ -131,7 +132,7 @@ def translate(
     if is_bulk(files, workers=workers, ray=ray):
         if output is None or format is not None or history is not None or bilingual is not None or nbest > 1:
             raise ConfigError(
-                "several files, and shards, are translated into a folder, each in its own format",
+                "several files or shards need an output folder; each keeps its own format",
                 fix="give -o FOLDER, without --format, --history, --bilingual or --nbest",
             )
         options = FileOptions(one_sentence_per_line, *languages, keep_lines, documents, columns)

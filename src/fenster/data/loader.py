@@ -77,7 +77,7 @@ class Loader:
             plan = self._plans.plan(epoch, portion)
             empty = 0 if len(plan) else empty + 1
             if empty > self._plans.portions:
-                raise FensterError("an epoch draws no example", fix="raise the weights of the corpora (mixture)")
+                raise FensterError("an epoch has no examples", fix="raise the weights of the corpora (mixture)")
             after = (
                 DataPosition(epoch, portion + 1) if portion + 1 < self._plans.portions else DataPosition(epoch + 1)
             )

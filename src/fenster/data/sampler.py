@@ -112,7 +112,7 @@ class Sampler:
         rng = np.random.default_rng([self.config.seed, epoch, portion])
         order = self.mixture.draw(rng) if self.shuffle else np.arange(len(self.index))
         if not len(order) and not self._partial:
-            raise FensterError("an epoch draws no example", fix="raise the weights of the corpora (mixture)")
+            raise FensterError("an epoch has no examples", fix="raise the weights of the corpora (mixture)")
         order = self._bucketed(order)
         bounds = self._cut(order)
         if not self.shuffle:

@@ -39,7 +39,7 @@ def check_texts(texts: Iterable[object]) -> list[str]:
             raise InputError(f"segment {number} is {text!r}", expected="text")
         if _HALF.search(text):
             raise InputError(
-                f"segment {number} holds half a character (a surrogate)",
+                f"segment {number} contains an unpaired surrogate",
                 expected="text that can be written in UTF-8",
                 fix="decode it again with the right encoding",
             )

@@ -125,7 +125,9 @@ class Tokenizer:
 
     def _check(self, path: Path) -> None:
         if len(self) <= BOD_ID:
-            raise InputError("holds no pieces", path=path, expected="a tokenizer that `fenster prepare` learned")
+            raise InputError(
+                "its vocabulary is empty", path=path, expected="a tokenizer that `fenster prepare` learned"
+            )
         for id, symbol in enumerate((PAD, UNK, BOS, EOS, SEP, BOD)):
             if self._processor.IdToPiece(id) != symbol:
                 raise InputError(

@@ -28,14 +28,14 @@ class DecodeConfig(Config):
     normalisation: float = Field(default=1.0, ge=0, le=10)
     """Length penalty: scores are log-probability over length to this power."""
     context: Literal["auto", "part", "document"] | Annotated[int, Field(ge=0)] = "auto"
-    """Sequential decoding: how many preceding sentences are given as context, or all of the part, or of the document.
-    auto: as in training for adjacent systems, the document with relative positions, else the part."""
+    """Sequential decoding: the number of preceding sentences that are given as context, or all of the part, or of the
+    document. auto: as in training for adjacent systems, the document with relative positions, else the part."""
     count: Literal["forced", "split", "repair"] = "forced"
     """Full-segment decoding: how to get exactly one translation per sentence. forced: the search must produce
     that number. split: cut at separators; missing sentences are empty, surplus ones joined to the last (as in the
     paper). repair: like split, but blocks with a different count are translated again sequentially."""
     lookahead: int = Field(default=0, ge=0, le=1_000_000)
-    """Sequential decoding: following source sentences that the model may see (beyond the paper)."""
+    """Sequential decoding: number of following source sentences that the model may see (beyond the paper)."""
     alignment: str | None = None
     """The alignment of windows, instead of the model's own."""
     focus: bool | None = None
@@ -58,9 +58,10 @@ class DecodeConfig(Config):
     language (216,196 is 216.196 in German). keep: as they are. model: left to the model."""
     quotes: QuotePolicy = "auto"
     """Double quotation marks. Typographic ones become those of the target language. keep: straight ones stay
-    straight. auto: likewise, except in stories, whose dialogue is typeset. model: left to the model."""
+    straight. auto: likewise, except in stories, where straight marks around
+    dialogue become typographic ones. model: left to the model."""
     protection: bool = True
-    """Copy addresses, paths, code, placeholders of templates, part numbers and the like unchanged."""
+    """Copy addresses, paths, code, template placeholders, part numbers and the like unchanged."""
     protect: tuple[str, ...] = ()
     """Regular expressions of further text to protect; may be given several times."""
     do_not_translate: Path | None = None

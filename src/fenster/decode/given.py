@@ -45,9 +45,7 @@ def as_history(given: Pairs | str | None) -> list[tuple[str, str]]:
     made = []
     for number, pair in enumerate(pairs, start=1):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise InputError(
-                f"number {number} of the history is {pair!r}", expected="pairs: (sentence, its translation)"
-            )
+            raise InputError(f"history item {number} is {pair!r}", expected="pairs: (sentence, its translation)")
         source, target = check_texts(pair)
         made.append((source, target))
     return made

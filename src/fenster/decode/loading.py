@@ -36,8 +36,8 @@ def load_for_decoding(folder: Path, config: DecodeConfig, device: str) -> AnyMod
         torch.set_num_threads(config.threads or usual_threads())
         if library() is None:
             report(
-                "fenster has no compiled library here; translating in float32 with PyTorch, several times as slow. "
-                "To fix this, install a C++ compiler, then fenster again"
+                "the compiled library is missing: translating in float32 with PyTorch, which is several times "
+                "slower. To fix this, install a C++ compiler, then reinstall fenster"
             )
         elif config.int8 or (config.int8 is None and description.bits == 8):
             report("the compiled library cannot compute this model's attention; translating in float32 with PyTorch")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 PROBLEMS = {
-    "numbers": "figures of the source are missing, or repeated",
+    "numbers": "figures from the source are missing or duplicated",
     "names": "a name of the source is missing",
     "characters": "characters that the model does not know came out as \ufffd or as letters of another language",
     "repetition": "words are repeated",
     "length": "much longer or shorter than the source",
-    "copy": "left as in the source",
-    "duplicate": "the same as the translation of a different sentence before it",
+    "copy": "identical to the source",
+    "duplicate": "identical to the translation of a different, earlier sentence",
     "register": "addresses people in a different register than requested",
     "glossary": "a term of the glossary is missing",
     "unsure": "the model itself finds it unlikely, which is typical of invented content",

@@ -106,7 +106,7 @@ def _locked(journal: Path, output: Path) -> ProcessLock:
         raise FensterError("no file can be created there", path=output, fix="choose another output") from None
     if not free:
         raise FensterError(
-            "another process is translating into it", path=output, fix="wait for it, or choose another output"
+            "another process is already writing there", path=output, fix="wait for it, or choose another output"
         )
     return lock
 

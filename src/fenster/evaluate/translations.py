@@ -61,7 +61,7 @@ def translate_test_set(documents: Sequence[ParallelDocument], translator: Transl
     texts = [text for document in documents for text in document.source.texts]
     copied = sum(translator.is_unreadable(text) for text in texts)
     if copied:
-        report(f"{counted(copied, 'segment has', 'segments have')} nothing that the model can read: copied")
+        report(f"{counted(copied, 'segment has', 'segments have')} nothing that the model can read; copied unchanged")
     with Journal(path, mark) as journal:
         translated = _translated(documents, translator, journal)
         problems = {

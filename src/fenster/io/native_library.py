@@ -47,7 +47,9 @@ def library() -> ctypes.CDLL | None:
             function = getattr(loaded, name)
             function.argtypes, function.restype = [_TYPES[one] for one in arguments], result
     except (OSError, AttributeError) as error:  # another system's, or an older version's
-        report(f"the compiled library cannot be used ({error}); computing without it. To fix this, reinstall fenster")
+        report(
+            f"the compiled library cannot be used ({error}); falling back to PyTorch. To fix this, reinstall fenster"
+        )
         return None
     return loaded
 

@@ -127,7 +127,7 @@ class ModelSelection:
         self, progress: Progress, result: Validation, weights: Weights, text: str, logger: RunLogger
     ) -> Progress:
         better = self._takes_last or (result.better_than(progress.best) and not self._has_better(result))
-        logger.say(f"{text}: valid perplexity {result.perplexity:.4f}" + (", taken" if better else ", not taken"))
+        logger.say(f"{text}: valid perplexity {result.perplexity:.4f}" + (", kept" if better else ", discarded"))
         logger.write(result.entry(progress.update, best=better, waiting=progress.waiting, weights=text))
         if not better:
             return progress
@@ -141,7 +141,7 @@ class ModelSelection:
             return
         drawn = draw({self._config.system: self._folder}, self._folder.curve)
         if not drawn:
-            logger.say("no loss curve drawn: pip install matplotlib")
+            logger.say("no loss curve: matplotlib is not installed (pip install matplotlib)")
 
     def data_record(self) -> dict[str, Any]:
         manifest = self._data.manifest

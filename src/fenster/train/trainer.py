@@ -143,7 +143,7 @@ class Run:
             self.logger = logger
             reason = limit(self.config.stop, progress)
             if reason is not None and progress.finished is not None:
-                logger.say(f"{self.folder.path}: finished already, {reason}")
+                logger.say(f"{self.folder.path}: already finished: {reason}")
                 return Outcome(self.folder.path, progress, None, self.world.main)
             self.world.wait()  # all have read what is there
             if self.world.main:

@@ -65,7 +65,7 @@ def check_anchor(config: TrainConfig, given: WarmStart | None, before: WarmStart
     """The weights that a run is anchored to must still be those that it began with."""
     if config.optimizer.anchor and given is not None and before is not None and given.sha256 != before.sha256:
         raise ConfigError(
-            f"warm_start: {config.warm_start} is not the model that this run began with, and is anchored to",
+            f"warm_start: {config.warm_start} is not the model that this run started from and is anchored to",
             fix="give that model, or choose another output folder",
         )
 

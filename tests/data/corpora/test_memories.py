@@ -53,7 +53,7 @@ def test_csv(text: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "wanted"),
     [
-        ("a.tmx", "<tmx><tu><tuv xml:lang='en'><seg>One</seg></tuv></tu></tmx>", "two languages"),
+        ("a.tmx", "<tmx><tu><tuv xml:lang='en'><seg>One</seg></tuv></tu></tmx>", "both languages"),
         ("a.tmx", "<tmx><tu>", "not well-formed"),
         ("a.tmx", "<!DOCTYPE t [<!ENTITY x 'y'>]><tmx/>", "declares an entity"),
         ("a.csv", "a,b\n1,2\n", "cannot tell source and target"),

@@ -48,7 +48,7 @@ class Processes:
                     done.add(task)
                     yield task, outcome
             except BrokenProcessPool:
-                report("a worker died; what it was translating will be tried again")
+                report("a worker died; its task will be retried")
                 deaths.update(alone)
                 suspects += [] if alone else [task for task in left if task not in done][: self._count]
             for task in [task for task in alone if deaths[task] == TRIES]:

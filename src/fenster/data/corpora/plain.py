@@ -35,7 +35,7 @@ def _unequal(paths: Sequence[Path]) -> NoReturn:
         "line counts differ: " + ", ".join(f"{path} has {n}" for path, n in zip(paths, counts, strict=True)),
         path=paths[short],
         line=counts[short],
-        expected="files with the same number of lines, line i of each belonging together",
+        expected="files with the same number of lines, in which line i of one corresponds to line i of the others",
         fix="find the first pair that does not match; a file may have been cut short",
     )
 

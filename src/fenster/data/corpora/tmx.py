@@ -40,7 +40,7 @@ def _rows(path: Path, files: TextFiles) -> Iterator[Row]:
         ours = next((code for code in texts if _same(code, source)), next(iter(texts), None))
         theirs = next((code for code in texts if code != ours), None)
         if ours is None or theirs is None:
-            raise InputError("a unit without two languages", path=path, line=line, expected="<tuv> of both")
+            raise InputError("a <tu> without both languages", path=path, line=line, expected="<tuv> of both")
         named = (one.text or "" for one in element.iterfind("prop") if one.get("type") == _DOCUMENT)
         document = next(named, path.name.split(".")[0])
         yield Row(line, document, document, texts[ours], texts[theirs])

@@ -108,7 +108,7 @@ class _Handler:
             missing = "<src>" if source is None else "<ref>"
             raise self.fail(
                 f"document {self._id!r} has no {missing}",
-                expected="a <src> and at least one <ref> a document",
+                expected="one <src> and at least one <ref> per document",
             )
         for side in references:
             wrong = sorted(set(source.segments) ^ set(side.segments))

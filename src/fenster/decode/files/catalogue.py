@@ -54,7 +54,9 @@ class JsonFormat(DocumentFormat):
 
 
 def _remarks(broken: int) -> list[str]:
-    return [f"{counted(broken, 'message')} left unchanged, with choices that could not be followed"] if broken else []
+    return (
+        [f"{counted(broken, 'message')} left unchanged, since plurals or choices could not be parsed"] if broken else []
+    )
 
 
 def _json_values(text: str) -> Iterator[tuple[int, int]]:

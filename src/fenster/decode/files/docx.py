@@ -56,7 +56,7 @@ class WordFormat(DocumentFormat):
             raise InputError(
                 f"its text is {roots[names[0]].tag}",
                 path=source.path,
-                expected="a usual Word document, not Strict Open XML",
+                expected="a standard .docx (Transitional), not Strict Open XML",
                 fix="save it again as Word document (.docx)",
             )
         paragraphs: dict[str, list[AnyParagraph]] = {

@@ -70,7 +70,7 @@ def _root_file(package: Package) -> str:
         name = element.get("full-path")
         if name in package.parts:
             return str(name)
-    raise InputError("names no book in its container", path=package.source.path, expected="an EPUB file")
+    raise InputError("lists no book in its container.xml", path=package.source.path, expected="an EPUB file")
 
 
 def _reading_order(package: Package, opf: str) -> list[str]:

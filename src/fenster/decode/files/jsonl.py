@@ -106,6 +106,6 @@ def _record(text: str, source: FileSource, number: int) -> dict[str, Any]:
         check_texts([record["source"]])
     except InputError:
         raise InputError(
-            "holds half a character (a surrogate)", path=source.path, line=number, expected="whole characters"
+            "contains an unpaired surrogate", path=source.path, line=number, expected="whole characters"
         ) from None
     return {key: value for key, value in record.items() if key not in _OURS}

@@ -83,9 +83,9 @@ def _check(archive: zipfile.ZipFile, path: Path) -> None:
     for info in infos:
         name = PurePosixPath(info.filename)
         if name.is_absolute() or ".." in name.parts or "\\" in info.filename or ":" in info.filename:
-            raise InputError(f"has a part called {info.filename!r}, which leads outside", path=path)
+            raise InputError(f"has a part called {info.filename!r}, whose path points outside the archive", path=path)
         if info.filename in seen:
             raise InputError(f"has two parts called {info.filename!r}", path=path)
         seen.add(info.filename)
         if info.file_size > _SMALL and info.file_size > _RATIO * max(1, info.compress_size):
-            raise InputError(f"its part {info.filename!r} is packed far too densely", path=path)
+            raise InputError(f"its part {info.filename!r} has a suspiciously high compression ratio", path=path)

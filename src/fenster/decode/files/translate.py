@@ -187,7 +187,8 @@ def report_problems(translator: Translator, file: ParsedFile) -> None:
             f"{listed(refused)}"
         )
     if copied:
-        report(f"{counted(len(copied), 'line')} with segments that the model cannot read, copied: {listed(copied)}")
+        lines = counted(len(copied), "line")
+        report(f"{lines} with segments that the model cannot read, which are copied: {listed(copied)}")
     if unknown:
         characters = list(dict.fromkeys(character for line in unknown.values() for character in line))
         some = first_of(characters, " ")

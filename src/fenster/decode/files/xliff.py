@@ -103,14 +103,14 @@ class XliffDocument(ParsedFile):
             unit.set("state", "translated")
 
     def remarks(self) -> list[str]:
-        how = "in need of a review" if self.version == _V1 else "translated, and not yet reviewed"
+        how = "needing review" if self.version == _V1 else "translated, and not yet reviewed"
         said = [f"{len(self.units)} units are marked as {how}"] if self.units else []
         if self.choices:
             said.append(
                 f"{counted(self.choices, 'unit')} left unchanged, with plurals or choices: {{count, plural, …}}"
             )
         if self.kept:
-            said.append(f"{counted(self.kept, 'translation')} that the file has already left unchanged")
+            said.append(f"{counted(self.kept, 'existing translation')} left unchanged")
         return said
 
 

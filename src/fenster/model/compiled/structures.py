@@ -118,7 +118,7 @@ def has_this_layout() -> bool:
     theirs = [required_library().fenster_structure_bytes(number) for number in range(len(structures))]
     if theirs == list(map(ctypes.sizeof, structures)):
         return True
-    report("the compiled library is of another version; computing without it. To fix this, reinstall fenster")
+    report("the compiled library is from another version; falling back to PyTorch. To fix this, reinstall fenster")
     return False
 
 

@@ -32,7 +32,7 @@ function glossary() {
   const terms = {};
   for (const line of $("glossary").value.split("\n").filter((one) => one.trim())) {
     const [term, forms, more] = line.split(/=|\t|→/).map((one) => one.trim());
-    if (!term || !forms || more !== undefined) throw new Error(`the glossary's line “${line.trim()}” is not: term = translation`);
+    if (!term || !forms || more !== undefined) throw new Error(`glossary line “${line.trim()}” must have the form: term = translation`);
     terms[term] = forms.split("|").map((one) => one.trim()).filter(Boolean);
   }
   return terms;
@@ -86,7 +86,7 @@ async function run(body, first) {
     remember();
   } catch (error) {
     if (request !== state.request) return;
-    say(error.name === "AbortError" ? `Cancelled after ${index} sentences.` : `That did not work: ${error.message}`);
+    say(error.name === "AbortError" ? `Cancelled after ${index} sentences.` : `Failed: ${error.message}`);
   } finally {
     if (request === state.request) {
       $("cancel").hidden = true;
@@ -150,7 +150,7 @@ function edit(index) {
   });
   row.node.querySelector(".target").replaceChildren(box);
   row.node.querySelector(".tools").replaceChildren(
-    make("button", { type: "button", class: "keep", onclick: done }, "Keep, and translate what follows again"));
+    make("button", { type: "button", class: "keep", onclick: done }, "Save and retranslate the rest"));
   box.focus();
 }
 
@@ -200,7 +200,7 @@ function summarise() {
   const count = (kind) => state.rows.reduce((sum, row) => sum + (row.edited ? 0 : row.address.filter((one) => one[2] === kind).length), 0);
   const warned = state.rows.filter((row) => row.warnings.length).length;
   const parts = [`${state.rows.length} sentences`];
-  if (count("formal") + count("informal")) parts.push(`addresses: ${count("formal")} × Sie, ${count("informal")} × du`);
+  if (count("formal") + count("informal")) parts.push(`forms of address: ${count("formal")} × Sie, ${count("informal")} × du`);
   if (warned) parts.push(`${warned} to check`);
   $("summary").textContent = parts.join(" · ");
 }
@@ -242,7 +242,7 @@ async function sendFile(file) {
       ". Both sides for review: ", ...review);
   } catch (error) {
     if (error.name === "AbortError" && job) fetch(`v1/files/${job.job}`, { method: "DELETE" });
-    if (request === state.request) say(error.name === "AbortError" ? "Cancelled." : `That did not work: ${error.message}`);
+    if (request === state.request) say(error.name === "AbortError" ? "Cancelled." : `Failed: ${error.message}`);
   } finally {
     if (request === state.request) $("cancel").hidden = true;
   }
