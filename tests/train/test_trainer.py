@@ -90,7 +90,7 @@ def test_the_same_call_again_does_nothing_and_a_higher_limit_goes_on(
     train(make(settings))
     before = curve(settings["output"])
     train(make(settings))
-    assert "finished already, after 12 updates" in capsys.readouterr().err
+    assert "already finished: after 12 updates" in capsys.readouterr().err
     assert curve(settings["output"]) == before
     train(make(settings, stop={"updates": 20, "patience": None}))
     straight = {**settings, "output": tmp_path / "straight"}

@@ -54,9 +54,9 @@ class JsonFormat(DocumentFormat):
 
 
 def _remarks(broken: int) -> list[str]:
-    return (
-        [f"{counted(broken, 'message')} left unchanged, since plurals or choices could not be parsed"] if broken else []
-    )
+    if not broken:
+        return []
+    return [f"{counted(broken, 'message')} left unchanged, since plurals or choices could not be parsed"]
 
 
 def _json_values(text: str) -> Iterator[tuple[int, int]]:
