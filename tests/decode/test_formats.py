@@ -321,6 +321,17 @@ def test_what_was_deleted_stays_before_what_replaces_it() -> None:
     assert "".join(str(text) for text in paragraph.itertext()) == "HE WILL neverALWAYS PAY."
 
 
+def test_what_was_deleted_behind_an_insertion_stays_out_of_it() -> None:
+    run = "<w:r><w:t xml:space='preserve'>{}</w:t></w:r>"
+    deleted = "<w:del w:id='1'><w:r><w:delText>never</w:delText></w:r></w:del>"
+    body = f"<w:p><w:ins w:id='2'>{run.format('Always ')}</w:ins>{deleted}{run.format('he pays.')}</w:p>"
+    parsed = parse(docx(body), "a.docx")
+    assert [one.words for one in parsed.segments] == ["Always he pays."]
+    with zipfile.ZipFile(io.BytesIO(render(parsed, louder))) as archive:
+        (paragraph,) = etree.fromstring(archive.read("word/document.xml")).iter(W + "p")
+    assert [child.tag.removeprefix(W) for child in paragraph] == ["ins", "del", "r"]
+
+
 def test_descriptions_of_pictures_are_translated() -> None:
     wp = 'xmlns:wp="http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing"'
     body = f'<w:tbl><w:tblPr><w:tblCaption w:val="Old lamps"/></w:tblPr></w:tbl><w:p><w:r><w:drawing><wp:inline {wp}>'

@@ -20,6 +20,8 @@ PROTECTED = {
     "See https://www.example.com/path/to/page?query=1.": ["https://www.example.com/path/to/page?query=1"],
     "See (https://en.wikipedia.org/wiki/Window_(computing)).": ["https://en.wikipedia.org/wiki/Window_(computing)"],
     "Visit www.example.com, please.": ["www.example.com"],
+    "Name: ____ and Chapter 1 ........ 12": ["____", "........"],
+    "Replace @@name@@ here.": ["@@name@@"],
     "Type `ls -la` or ``a ` b``.": ["`ls -la`", "``a ` b``"],
     "Dear {name}, you have %d new %s and ${x}.": ["{name}", "%d", "%s", "${x}"],
     "Hello %(user)s, {{ total }} &amp; $HOME": ["%(user)s", "{{ total }}", "&amp;", "$HOME"],

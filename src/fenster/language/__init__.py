@@ -161,6 +161,10 @@ class Language(Config):
     """As a source language: names that make a surname of the capitalised word after them (Susan Wood)."""
     first_names_and_words: tuple[str, ...] = ()
     """Those of them that show no name in a text in capitals: BILL PAYMENT."""
+    titles: tuple[str, ...] = ()
+    """As a source language: words before a surname, which is not translated (Ms. Young),"""
+    offices: tuple[str, ...] = ()
+    """unless it is one of these (Mr President)."""
     no_surname_after: tuple[str, ...] = ()
     """Words before a first name that is translated: Pope John Paul."""
     acronyms: tuple[str, ...] = ()

@@ -1,5 +1,5 @@
-"""Names of people: a first name, and what stands behind it. Neither is translated, though the surname may be a word
-(Susan Wood), and a first name may have a form of its own in the target language (Mary)."""
+"""Names of people: a first name, and what stands behind it or a title. Neither is translated, though a surname may be
+a word (Susan Wood, Ms. Young), and a first name may have a form of its own in the target language (Mary)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ class People:
         first = any_of(language.first_names)
         self._pair = re.compile(rf"(?<![\w'’.-])({first}){_INITIALS} (?=({_SURNAME})(?![\w-]))")
         sure = any_of(name.upper() for name in {*language.first_names} - {*language.first_names_and_words})
-        self._in_capitals = re.compile(
-            rf"(?<![\w'’.-])(?:{sure})(?: [A-Z]\.)* ([A-Z]{{2,}}(?:-[A-Z]{{2,}})?)(?![\w'’-])"
+        self._in_capitals = re.compile(rf"(?<![\w'’.-])(?:{sure}){_INITIALS} ({_SURNAME_IN_CAPITALS})(?![\w'’-])")
+        self._titled = re.compile(
+            rf"(?<![\w'’.-])(?:{any_of(language.titles)})\.?{_INITIALS} ({_SURNAME})(?![\w-]|['’][a-z]{{2}})"
         )
+        self._offices = {*language.offices}
         self._ruler = re.compile(rf"\b(?:{any_of(language.no_surname_after)})\.? $")
         self._ordinary = {*language.common_words, *language.leading_words, *language.numbers.months}
         self._days = {*language.weekdays}
@@ -44,6 +46,9 @@ class People:
                 continue
             if not self._ruler.search(text[: match.start()]):
                 names |= {first: None, surname: None}
+        for match in self._titled.finditer(text):
+            if match.group(1) not in self._offices:
+                names[match.group(1)] = None
         others = [word for word in _WORD.findall(text) if word not in names]
         is_heading = len(others) > _MOST_CAPITALS and all(word[0].isupper() for word in others)
         return () if is_heading else tuple(names)

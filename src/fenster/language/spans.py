@@ -48,6 +48,7 @@ KINDS: dict[str, str] = {
     ),
     "comment": r"<!--.*?-->",
     "tag": r"</?[A-Za-z][\w:.-]*(?:\s+[^<>]*)?/?>",
+    "rule": r"\.{4,}|_{3,}|-{4,}|={3,}|\*{3,}|~{3,}",  # leaders, and blanks to fill in
     "url": _any(
         r"\b(?:https?|ftp|file|ssh|git|mailto|tel|data|ws|wss|s3)://?" + _PART_OF_URL + _END,
         r"\bwww\." + _PART_OF_URL + _END,
@@ -68,6 +69,7 @@ KINDS: dict[str, str] = {
     "template": _any(
         r"\$t\([^()\n]*\)",  # of i18next
         r"\$\{[^{}\s]*\}",
+        r"@@\w+@@",
         r"\{\{[^{}]*\}\}",
         r"\{%[^{}]*%\}",
         r"\{[\w.:!,#+-]*\}",
@@ -140,13 +142,13 @@ KINDS: dict[str, str] = {
     ),
 }
 """Regular expressions by kind."""
-MARKS = frozenset({"mark", "comment", "tag", "override", "escape"})
+MARKS = frozenset({"mark", "comment", "tag", "override", "escape", "rule"})
 """Kinds that are no words, and what a file format marks."""
 
 # Every kind needs one of these.
 _POSSIBLE = re.compile(
     r"[\d@/\\`<>=≤≥≠{$%#&_+^-]|:[a-z]|BIC|SWIFT|(?:yyyy|YYYY|MM|DD|dd|HH|hh)[., :T]|\(\)|\)\(|\|\||::|www\.|"
-    r"[a-z][A-Z]|\.\w"
+    r"[a-z][A-Z]|\.\w|\.{4}|\*{3}|~{3}"
 )
 # No word, and no place for the regular expressions of kinds, some of which take quadratic time.
 _LONG = re.compile(r"\S{1500,}")

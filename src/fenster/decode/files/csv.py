@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from fenster.decode.files.base import DocumentFormat, FileOptions
 from fenster.decode.files.ranges import RangesDocument, TextRange, whole_text
@@ -36,7 +37,7 @@ class CsvFormat(DocumentFormat):
         delimiter = _delimiter(text)
         rows = _rows(text, delimiter, source)
         header = [cell.value.strip() for cell in rows[0]] if rows else []
-        columns = _chosen(header, options)
+        columns = _chosen(header, options, source.path)
         into = next((number for number, name in enumerate(header) if _means(name, options.target)), None)
         if len(columns) != 1 or into in columns:
             into = None
@@ -68,10 +69,12 @@ def _means(name: str, language: str) -> bool:
     return re.split(r"[-_]", name.lower())[0] in names
 
 
-def _chosen(header: Sequence[str], options: FileOptions) -> list[int]:
+def _chosen(header: Sequence[str], options: FileOptions, path: Path) -> list[int]:
     missing = [name for name in options.columns if name not in header]
     if missing:
-        raise ConfigError(f"no column {missing[0]!r} in the table", expected=f"some of {', '.join(header)}")
+        raise ConfigError(
+            f"no column {missing[0]!r} in the table", path=path, expected=f"some of {', '.join(header)}"
+        )
     if options.columns:
         return [header.index(name) for name in options.columns]
     usual = [
@@ -80,6 +83,7 @@ def _chosen(header: Sequence[str], options: FileOptions) -> list[int]:
     if not usual and header:
         raise ConfigError(
             "cannot tell which columns to translate",
+            path=path,
             expected=f"--columns with some of {', '.join(header)}",
             fix="name those that hold text",
         )

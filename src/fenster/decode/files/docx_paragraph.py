@@ -100,6 +100,11 @@ def _siblings(children: Sequence[etree._Element], pairs: Pairs) -> Iterator[Part
             number += 1
             inserted = pairs.around(list(_siblings(list(children[number]), pairs)), children[number])
             yield from pairs.around(inserted, Nodes((child,)))
+        elif child.tag == W + "ins" and [one.tag for one in children[number + 1 : number + 2]] == [W + "del"]:
+            # And what was deleted behind an insertion stays behind it, and does not get into it.
+            number += 1
+            inserted = pairs.around(list(_siblings(list(child), pairs)), child)
+            yield from pairs.around(inserted, Nodes(()), Nodes((children[number],)))
         elif child.tag in _CONTAINERS:
             yield from pairs.around(list(_siblings(list(child), pairs)), child)
         elif child.tag == W + "sdt" and child.find(W + "sdtContent") is not None:

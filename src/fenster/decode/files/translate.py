@@ -24,6 +24,7 @@ from fenster.errors import FensterError, counted, first_of, writing
 from fenster.io.files import FileSource, atomic_path, check_not_input, compressed
 from fenster.io.machine import release_memory
 from fenster.io.progress import bar, report
+from fenster.language.characters import INVISIBLE
 
 OnSegment = Callable[[int, Translated], None]
 """Takes each segment's line and translation, in order."""
@@ -226,5 +227,5 @@ def listed(lines: Iterable[int]) -> str:
 def _unknown(translator: Translator, segment: FileSegment) -> list[str]:
     """Characters without a piece in what the model reads of a segment."""
     pieces = translator.planner.plan(segment.text, marks=segment.marks).pieces
-    seen = "".join(piece.text.visible for piece in pieces)
+    seen = "".join(piece.text.visible for piece in pieces).translate(INVISIBLE)
     return [character for character in seen if character not in translator.tokenizer.characters]
