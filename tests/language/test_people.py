@@ -20,7 +20,7 @@ PEOPLE = People(load_language("en"))
         ("Susan Wood's house", ("Susan", "Wood")),
         ("Susan The Brave", ()),
         ("Ask Ms. Young or Prof. J. Stone.", ("Young", "Stone")),
-        ("Mr President saw Miss World and Dr. King's son.", ("King",)),
+        ("Mr President saw Miss World and Dr. King's house.", ("King",)),
         ("Will Germany win? Mark Twain did.", ()),  # verbs, too
         ("I saw Susan. Wood is heavy.", ()),
         ("I met Susan Monday in May.", ()),

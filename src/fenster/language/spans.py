@@ -48,7 +48,7 @@ KINDS: dict[str, str] = {
     ),
     "comment": r"<!--.*?-->",
     "tag": r"</?[A-Za-z][\w:.-]*(?:\s+[^<>]*)?/?>",
-    "rule": r"\.{4,}|_{3,}|-{4,}|={3,}|\*{3,}|~{3,}",  # leaders, and blanks to fill in
+    "rule": r"(?<!\w)(?:\.{4,}|-{4,}|={3,}|\*{3,}|~{3,})(?!\w)|_{3,}",  # leaders, and blanks to fill in
     "url": _any(
         r"\b(?:https?|ftp|file|ssh|git|mailto|tel|data|ws|wss|s3)://?" + _PART_OF_URL + _END,
         r"\bwww\." + _PART_OF_URL + _END,
