@@ -40,7 +40,7 @@ def main() -> None:
     config = DecodeConfig(beam=given.beam, batch_size=32)
     without_lexicon = Translator(replace(loaded, lexicon=None), config)
     without_people, whole = Translator(loaded, config), Translator(loaded, config)
-    without_people.planner._people = None
+    without_people.planner.reader._people = None
     rules: dict[str, tuple[Names, Translator]] = {
         "lexicon": (lambda text: lexicon.names(text, english), without_lexicon),
         "people": (People(english).names, without_people),

@@ -52,7 +52,7 @@ class GlossarySearch:
             glossary.with_targets(part, terms) if isinstance(part, str) else part for part in piece.text.parts
         )
         text = replace(piece.text, parts=parts)
-        ids = self._planner.encode(text, piece.register, rewrites=not piece.enclosed)
+        ids = self._planner.reader.encode(text, piece.register, rewrites=not piece.enclosed)
         source = [*request.source[:ours], ids, *request.source[ours + 1 :]]
         wanted = replace(request, terms=tuple(map(self._ids, terms)))
         return [wanted, replace(wanted, source=source)]

@@ -13,32 +13,25 @@ from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from fenster.data.text import normalise
-from fenster.data.tokenizer import Ids, Tokenizer
+from fenster.data.tokenizer import Tokenizer
 from fenster.decode.config import DecodeConfig
 from fenster.decode.glossary import GivenTerms, Glossary, GlossaryTerm, read_glossary, read_terms
 from fenster.decode.markup import Enclosed, around_all, tag_marks, within, without_pairs
 from fenster.decode.passthrough import split_passthrough
 from fenster.decode.piece import Piece, SegmentPlan
+from fenster.decode.reading import Reader
 from fenster.document import Mark
 from fenster.io.files import TextFiles
 from fenster.language import Register, languages, load_language
-from fenster.language.abbreviations import Abbreviations
-from fenster.language.capitals import is_capitals, small
-from fenster.language.characters import INVISIBLE, usual_characters
 from fenster.language.entities import decoded
 from fenster.language.identify import LanguageCheck
 from fenster.language.lexicon import Lexicon
 from fenster.language.names import with_genitives
 from fenster.language.numbers import NumberConverter
-from fenster.language.people import People
 from fenster.language.protect import LONGEST_TEXT, ProtectedSpan, Protector, cuts_of_long, protected
-from fenster.language.protected_text import Marked, ProtectedText, visible
+from fenster.language.protected_text import ProtectedText
 from fenster.language.register import RegisterCounter
-
-_LONGEST_WORD = 80  # characters
 
 
 class Planner:
@@ -51,7 +44,7 @@ class Planner:
         config: DecodeConfig,
         lexicon: Lexicon | None = None,
     ) -> None:
-        self._tokenizer, self._lexicon = tokenizer, lexicon
+        self._tokenizer = tokenizer
         known = pair is not None and set(pair) <= set(languages())
         source, target = map(load_language, pair) if known and pair is not None else (None, None)
         # Without placeholders a number would cut its sentence in two: it is left to the model, and what the model
@@ -70,12 +63,9 @@ class Planner:
         )
         self.glossary = None if config.glossary is None else read_glossary(config.glossary, source, target)
         self.protects = config.protection
-        self._rewrites = {} if source is None else source.rewrites
-        self._abbreviations = None if source is None else Abbreviations(source)
-        self._people = None if source is None or not source.first_names else People(source)
+        self.reader = Reader(tokenizer, source, lexicon, protects=config.protection)
         self.quotes = None if target is None else target.quotes
         self.target_letters = None if target is None else target.foreign_letters
-        self._usual_characters = usual_characters(tokenizer.characters, source)
         self._target = pair[1] if known and pair is not None else None
         self._language = LanguageCheck(*pair) if known and pair is not None and not config.assume_language else None
 
@@ -128,7 +118,7 @@ class Planner:
             piece = self._piece(ProtectedText((inner,), source=inner), register)
             return SegmentPlan(text, tuple(part for part in (prefix, piece, suffix) if part), warnings)
         wanted = self.protects or singles or enclosed
-        others = [*self._unknown_words(text, singles), *self._people_in_capitals(text)] if wanted else []
+        others = [*self.reader.unknown_words(text, singles), *self.reader.people_in_capitals(text)] if wanted else []
         spans = self.protector.spans(text, singles, others) if wanted else []
         first, last = _around(spans, len(prefix), len(text) - len(suffix))
         inside = [one.shifted(-first) for one in spans if first <= one.span.start and one.span.end <= last]
@@ -138,36 +128,12 @@ class Planner:
             return self._copied(text, singles)
         return SegmentPlan(text, tuple(part for part in (text[:first], *parts, text[last:]) if part), warnings)
 
-    def has_unusual_letters(self, text: str) -> bool:
-        """True if it has letters that the model would make nonsense of."""
-        return any(one.isalpha() and one not in self._usual_characters for one in text)
-
     def _copied(self, text: str, singles: Sequence[tuple[int, int]] = ()) -> SegmentPlan:
         """A segment without words, its numbers as the target language writes them: a cell of a table."""
         written = text
         for one in reversed(self.protector.spans(text, singles) if self.protects else []):
             written = written[: one.span.start] + one.forms[0] + written[one.span.end :]
         return SegmentPlan(text, (written,))
-
-    def _unknown_words(self, text: str, singles: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Words with characters that the model would make nonsense of; and what is too long to be a word. Marks in
-        the text (footnotes, line breaks) are not part of the words beside them."""
-        for start, end in singles:
-            text = text[:start] + " " * (end - start) + text[end:]
-        known = self._usual_characters | {*map(chr, INVISIBLE)}
-        if not self._tokenizer.placeholders:
-            return []
-        longest = len(text) if self._source is None else _LONGEST_WORD
-        if set(text) <= known and len(text) <= longest:
-            return []
-        words = (match.span() for match in re.finditer(r"[^\s()\[\]{}\"“”„,;:!?<>]+", text))
-        return [(start, end) for start, end in words if end - start > longest or not set(text[start:end]) <= known]
-
-    def _people_in_capitals(self, text: str) -> list[tuple[int, int]]:
-        """Names of people, which cannot be told from words once the text is in small letters."""
-        if self._people is None or not (self.protects and self._tokenizer.placeholders):
-            return []
-        return self._people.in_capitals(text)
 
     def _split(
         self,
@@ -228,75 +194,25 @@ class Planner:
         terms = () if self.glossary is None else self.glossary.find(text.visible)
         return Piece(
             text,
-            self.encode(text, register, rewrites=not enclosed),
+            self.reader.encode(text, register, rewrites=not enclosed),
             register,
             tuple(enclosed),
             terms,
             self.glossary if terms else None,
             (*differing, *hours),
             self._names(text, terms),
-            self._is_capitals(text.visible),
+            self.reader.is_capitals(text.visible),
         )
+
+    def _names(self, text: ProtectedText, terms: Sequence[GlossaryTerm]) -> tuple[str, ...]:
+        """Words that should come out as they are, unless the glossary translates them."""
+        return tuple(name for name in self.reader.names(text) if not any(name in term.source for term in terms))
 
     def protected_names(self, names: Sequence[str]) -> dict[str, str]:
         """Names as the source writes them, and as the translation should."""
         if self._source is None or self._target_language is None:
             return {name: name for name in names}
         return with_genitives(names, self._source, self._target_language)
-
-    def _names(self, text: ProtectedText, terms: Sequence[GlossaryTerm]) -> tuple[str, ...]:
-        """Words that should come out as they are, unless the glossary translates them; abbreviations should not."""
-        if self._source is None or not (self.protects and self._tokenizer.placeholders):
-            return ()
-        read = visible(self._rewritten_parts(text.parts))
-        if self._is_capitals(read):
-            return ()
-        unknown = () if self._lexicon is None else self._lexicon.names(read, self._source)
-        people = () if self._people is None else self._people.names(read)
-        names = dict.fromkeys((*unknown, *people))
-        return tuple(name for name in names if not any(name in term.source for term in terms))
-
-    def _is_capitals(self, text: str) -> bool:
-        return is_capitals(text, self._is_ordinary)
-
-    def _is_ordinary(self, word: str) -> bool:
-        """True for a word in small letters that the model knows well, and that is no acronym."""
-        if self._source is not None and word.upper() in self._source.acronyms:
-            return False
-        is_common = self._lexicon is not None and self._lexicon.is_common(word)
-        return is_common or len(self._tokenizer.encode_each([word])[0]) == 1
-
-    def encode(self, text: ProtectedText, register: Register | None = None, *, rewrites: bool = True) -> Ids:
-        """The ids that the model reads. With `rewrites` what it easily misreads is written differently, which moves
-        what follows, so that marks are not found again."""
-        read = tuple(part.translate(INVISIBLE) if isinstance(part, str) else part for part in text.read)
-        parts = self._rewritten_parts(read) if rewrites and self.protects else read
-        if self._is_capitals(text.visible):
-            parts = tuple(
-                small(part, self._source, number == 0) if isinstance(part, str) else part
-                for number, part in enumerate(parts)
-            )
-        if len(parts) == 1 and isinstance(parts[0], str):
-            ids = self._tokenizer.encode_each([parts[0]])[0]
-        else:
-            ids = self._tokenizer.encode_marked(parts)
-        symbol = None if register is None else self._tokenizer.registers.get(register)
-        return ids if symbol is None else np.concatenate([np.array([symbol], dtype=ids.dtype), ids])
-
-    def _rewritten_parts(self, parts: Marked) -> Marked:
-        return tuple(
-            self._rewritten(part, parts[number + 1 : number + 2]) if isinstance(part, str) else part
-            for number, part in enumerate(parts)
-        )
-
-    def _rewritten(self, part: str, after: Marked) -> str:
-        """What is easily misread, differently. \\0 stands for a number `after` it, \\1 for any other placeholder, so
-        that the end of the part is not that of the text."""
-        end = "".join("\1" if isinstance(one, str) or one.kind == "x" else "\0" for one in after)
-        part += end
-        for pattern, written in self._rewrites.items():
-            part = re.sub(pattern, written, part)
-        return (part if self._abbreviations is None else self._abbreviations.expanded(part)).removesuffix(end)
 
 
 def _around(spans: Sequence[ProtectedSpan], first: int, last: int) -> tuple[int, int]:

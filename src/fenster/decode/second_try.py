@@ -87,7 +87,7 @@ class SecondTry:
             text = piece.text.with_words(self._planner.protected_names(names))
             source = [
                 *request.source[:ours],
-                self._planner.encode(text, piece.register, rewrites=not piece.enclosed),
+                self._planner.reader.encode(text, piece.register, rewrites=not piece.enclosed),
                 *request.source[ours + 1 :],
             ]
             return text, replace(request, source=source, banned=banned)
@@ -115,7 +115,7 @@ class SecondTry:
 
     def _alone(self, text: ProtectedText, piece: Piece) -> SearchRequest:
         """The search for one sentence without its context."""
-        ids = self._planner.encode(text, piece.register, rewrites=not piece.enclosed)
+        ids = self._planner.reader.encode(text, piece.register, rewrites=not piece.enclosed)
         limits = LengthConstraints((self._strategy.max_tokens(ids),), min_tokens=1, stop_at_separator=True)
         return SearchRequest([ids], (), limits, bod=self._strategy.context.starts_with_bod(0, 0))
 

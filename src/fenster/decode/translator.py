@@ -171,7 +171,7 @@ class Translator:
         text = normalise(text)
         if split_passthrough(text, self.tokenizer.characters).is_copied:
             return not set(text) <= self.tokenizer.characters
-        if not self.planner.has_unusual_letters(text):
+        if not self.planner.reader.has_unusual_letters(text):
             return False
         plan = self.planner.plan(text)
         return plan.is_copied and not plan.warnings
