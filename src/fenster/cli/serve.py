@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 import socket
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from fenster.cli.options import Flag, ModelOption
+from fenster.cli.options import Device, Flag, ModelOption
 from fenster.errors import ConfigError
+from fenster.serve.config import ServeConfig, ServeDecodeConfig
 
 
 def serve(
     *,
     model: ModelOption = ModelOption(),
-    host: str = "127.0.0.1",
-    port: int = 8990,
-    beam: int = 4,
-    batch_size: int = 32,
-    device: str = "auto",
-    glossary: Path | None = None,
-    keys: Path | None = None,
+    config: Annotated[ServeConfig, Parameter(name="*")] = ServeConfig(),
+    decoding: Annotated[ServeDecodeConfig, Parameter(name="*")] = ServeDecodeConfig(),
+    device: Device = "auto",
     new_key: Flag = False,
-    jobs: Path | None = None,
-    requests_per_minute: int | None = None,
-    most_waiting: int = 256,
-    most_characters: int = 200_000,
-    most_bytes: int = 50_000_000,
-    deadline: float = 600.0,
-    origins: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = (),
 ) -> None:
     """Translate over HTTP, for LibreTranslate's clients and others.
 
@@ -47,65 +36,19 @@ def serve(
 
     Parameters
     ----------
-    host
-        The address to listen on; 0.0.0.0 for all, behind a reverse proxy.
-    port
-        The port to listen on; 0 picks a free one.
-    beam
-        Hypotheses kept in each search.
-    batch_size
-        Number of searches run at once.
-    device
-        cpu, cuda or auto.
-    glossary
-        Terms whose translation is prescribed, for all requests.
-    keys
-        A file of hashed API keys; without one anybody who reaches the service may use it.
     new_key
         Create an API key: print its hash, for the file of keys, and the key itself on standard error.
-    jobs
-        A folder for files that are translated in the background: jobs that are unfinished when the service ends
-        resume at the next start. Without it, they exist only as long as the service runs.
-    requests_per_minute
-        Limit per key, or per address if there are no keys.
-    most_waiting
-        Requests that may wait for their turn; further ones get status 429.
-    most_characters
-        Longest text of a request, in characters; a longer one gets status 413.
-    most_bytes
-        Largest body of a request, in bytes; a larger one gets status 413.
-    deadline
-        Seconds that a request may take before it gets status 504.
-    origins
-        Origins whose web pages may use the service (CORS).
     """
     import sys
 
-    from fenster.config import check
     from fenster.serve.access import hashed
     from fenster.serve.access import new_key as make_key
-    from fenster.serve.config import ServeConfig
 
     if new_key:
         key = make_key()
         print(f"the key, which is not stored anywhere: {key}", file=sys.stderr)
         print(hashed(key))
         return
-    config = check(
-        {
-            "host": host,
-            "port": port,
-            "keys": keys,
-            "jobs": jobs,
-            "requests_per_minute": requests_per_minute,
-            "most_waiting": most_waiting,
-            "most_characters": most_characters,
-            "most_bytes": most_bytes,
-            "deadline": deadline,
-            "origins": origins,
-        },
-        ServeConfig,
-    )
     try:
         import uvicorn
 
@@ -113,12 +56,8 @@ def serve(
     except ModuleNotFoundError as error:
         raise ConfigError(f"{error.name} is not installed", fix="pip install 'fenster[serve]'") from None
 
-    from fenster.decode.config import DecodeConfig
-    from fenster.decode.translator import Translator
-
-    settings = check({"beam": beam, "batch_size": batch_size, "glossary": glossary}, DecodeConfig)
     _check_address(config.host, config.port)
-    app = create_app(Translator.load(model.folder, settings, device), config)
+    app = create_app(model.translator(decoding, device), config)
     server = uvicorn.Server(
         uvicorn.Config(
             app,

@@ -12,6 +12,7 @@ from fenster.config import Config
 from fenster.language.quotes import QuotePolicy
 
 Precision = Literal["tf32", "float32"]
+RegisterPolicy = Literal["auto", "steady", "formal", "informal"]
 
 
 FILE_SETTINGS = ("do_not_translate", "memory", "glossary")
@@ -49,7 +50,7 @@ class DecodeConfig(Config):
     """Precision of matrix products on a GPU: tf32 rounds their factors to 10 bits, for speed; float32 does not."""
     int8: bool | None = None
     """8-bit weights: faster on a CPU, slightly less exact. By default used if the model's files are in 8 bits."""
-    register: Literal["auto", "steady", "formal", "informal"] = "auto"
+    register: RegisterPolicy = "auto"
     """How people are addressed (Sie or du), if the model has symbols for it. auto: as the context suggests. steady:
     like auto at first; once there are three forms of address or more, 75 % of them in one register, sentences in the
     other are searched again in that register."""
