@@ -85,8 +85,11 @@ class Reader:
         if self.is_capitals(read):
             return ()
         unknown = () if self._lexicon is None else self._lexicon.names(read, self._source)
-        people = () if self._people is None else self._people.names(read)
-        return tuple(dict.fromkeys((*unknown, *people)))
+        if self._people is None:
+            return unknown
+        # Of surnames behind titles those that are words: only these are translated (Ms. Young).
+        words = (name for name in self._people.titled(read) if self._lexicon and name.lower() in self._lexicon)
+        return tuple(dict.fromkeys((*unknown, *self._people.names(read), *words)))
 
     def people_in_capitals(self, text: str) -> list[tuple[int, int]]:
         """Names of people, which cannot be told from words once the text is in small letters."""

@@ -36,6 +36,11 @@ class People:
         matches = self._in_capitals.finditer(text)
         return [match.span() for match in matches if match.group(1).lower() not in self._ordinary]
 
+    def titled(self, text: str) -> tuple[str, ...]:
+        """Surnames behind a title, each once: Ms. Young."""
+        names = dict.fromkeys(match.group(1) for match in self._titled.finditer(text))
+        return tuple(name for name in names if name not in self._offices)
+
     def names(self, text: str) -> tuple[str, ...]:
         """First names and surnames that stand beside each other, each once. In a heading of Capitalised Words nothing
         shows what is a name."""
@@ -46,9 +51,6 @@ class People:
                 continue
             if not self._ruler.search(text[: match.start()]):
                 names |= {first: None, surname: None}
-        for match in self._titled.finditer(text):
-            if match.group(1) not in self._offices:
-                names[match.group(1)] = None
         others = [word for word in _WORD.findall(text) if word not in names]
         is_heading = len(others) > _MOST_CAPITALS and all(word[0].isupper() for word in others)
         return () if is_heading else tuple(names)
