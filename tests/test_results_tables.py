@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tools import results_tables
 from tools.bench_figures import NoRowError, measured, significant
-from tools.results_tables import DOCUMENTS, document, figure, rendered
+from tools.results_tables import DOCUMENTS, document, figure, missing, rendered
 
 from fenster.evaluate.result import Result, Score
 from fenster.evaluate.system import System
@@ -17,9 +17,10 @@ from fenster.evaluate.system import System
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_the_documents_are_up_to_date(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    least = {"results.md": 8, "model.md": 5, "history.md": 2, "performance.md": 12, "scale.md": 3}
+    least = {"README.md": 1, "results.md": 8, "model.md": 5, "history.md": 2, "performance.md": 12, "scale.md": 3}
     assert text.count("<!-- results\n") >= least[path.name]
     assert document(text) == text, "run: python -m tools.results_tables --write"
+    assert missing(text) == [], "run: python -m tools.results_tables"
 
 
 @pytest.fixture
@@ -51,6 +52,18 @@ def test_figures(results: Path, text: str, expected: str) -> None:
 def test_differences_have_p_values(results: Path) -> None:
     assert figure("a/seed-1.json BLEU - b/seed-1.json").startswith("+43.3 (p = ")
     assert figure("a/seed-*.json BLEU - b/seed-1.json", 2).startswith("+48.3 (p = ")
+
+
+def test_figures_in_the_text(results: Path) -> None:
+    difference = figure("a/seed-*.json BLEU - b/seed-1.json", 2)
+    assert (
+        figure("mean a/seed-*.json BLEU", 2) == "75.0"
+        and figure("gain a/seed-*.json BLEU - b/seed-1.json", 2) == "+48.3"
+    )
+    assert f"+48.3 (p {figure('p a/seed-*.json BLEU - b/seed-1.json', 2)})" == difference
+    comment = '<!-- figures\nseeds: 2\npassages: ["from 26.7 to {mean a/seed-*.json BLEU}"]\n-->\n'
+    assert missing(comment + "It rose from 26.7\nto 75.0 points.") == []
+    assert missing(comment + "It rose from 26.7 to 74.0 points.") == ["from 26.7 to 75.0"]
 
 
 def test_a_table_and_what_is_missing(results: Path) -> None:

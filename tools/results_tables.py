@@ -1,4 +1,5 @@
-"""Render the tables of documents from the files in results/: python -m tools.results_tables [--write]
+"""Render the tables of documents from the files in results/, and check the figures in their text:
+python -m tools.results_tables [--write]
 
 A table follows an HTML comment that says what is in it; `--write` puts in what the files say, and a test checks that
 the document is up to date:
@@ -18,6 +19,15 @@ training data), `- FILE` (the difference to another, with its p-value; over seve
 files a test over seeds and documents). `segments`, `perplexity` (of validation; also of a run's log) and `of NAME` (a
 line of a contrastive result) are metrics, too. `seeds: 3` says how many files patterns stand for; `sparse: true`,
 that some cells have no files and are empty. What `fenster bench` measured: see bench_figures.
+
+Figures in the text are checked: passages of the document, in the same comment or in any other one that begins with
+`<!-- figures`. In braces, `mean`, `gain` and `p` before the file give a mean alone, and the parts of a difference.
+
+    <!-- figures
+    seeds: 3
+    passages:
+      - "on talks ({mean a/seed-*/ted.json BLEU} to {mean b/seed-*/ted.json BLEU}, p {p b/… BLEU - a/…})"
+    -->
 """
 
 from __future__ import annotations
@@ -40,11 +50,14 @@ from fenster.evaluate.result import Result, Score, compare_scores
 from tools.bench_figures import NoRowError, measured
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENTS = tuple(
-    ROOT / "docs" / name for name in ("results.md", "model.md", "history.md", "performance.md", "scale.md")
+DOCUMENTS = (
+    ROOT / "README.md",
+    *(ROOT / "docs" / name for name in ("results.md", "model.md", "history.md", "performance.md", "scale.md")),
 )
 RESULTS = ROOT / "results"
 _TABLE = re.compile(r"(<!-- results\n(.*?)\n-->\n\n)(.*?)(?=\n\n|\Z)", re.DOTALL)
+_FIGURES = re.compile(r"<!-- figures\n(.*?)\n-->", re.DOTALL)
+_PARTS = ("mean", "gain", "p")
 _CELL = re.compile(r"\{([^{}]+)\}")
 
 
@@ -81,6 +94,9 @@ def figure(text: str, seeds: int | None = None) -> str:
     """What stands for one pair of braces."""
     if " | " in text:
         return measured(text, RESULTS)
+    part, _, whole = text.partition(" ")
+    if part in _PARTS:
+        return _part(part, figure(whole, seeds))
     pattern, _, rest = text.partition(" ")
     if pattern.endswith(".jsonl"):
         return _best_perplexity(_paths(pattern, seeds))
@@ -110,6 +126,12 @@ def figure(text: str, seeds: int | None = None) -> str:
             raise NoResultError(f"{pattern}: what is in the training data was not counted")
         return f"{score.unseen:.1f}"
     return mean_figure(values)
+
+
+def _part(part: str, whole: str) -> str:
+    """Of `25.8 ± 0.1` or `+0.4 (p = .002)` the mean, the difference or its p-value."""
+    number, _, p = whole.partition(" (p ")
+    return {"mean": whole.partition(" ±")[0], "gain": number, "p": p.removesuffix(")")}[part]
 
 
 def _best_perplexity(paths: Sequence[Path]) -> str:
@@ -150,6 +172,17 @@ def document(text: str) -> str:
     return _TABLE.sub(lambda match: match[1] + rendered(match[2]), text)
 
 
+def missing(text: str) -> list[str]:
+    """The passages, as the files have their figures, that the text of a document does not have."""
+    prose = " ".join(re.sub("<!--.*?-->", "", text, flags=re.DOTALL).split())
+    listed: list[str] = []
+    for match in _FIGURES.finditer(text):
+        spec: dict[str, Any] = yaml.safe_load(match[1])
+        passages = (" ".join(_cell(str(one), spec).split()) for one in spec["passages"])
+        listed += [passage for passage in passages if passage not in prose]
+    return listed
+
+
 def main() -> None:
     for path in DOCUMENTS:
         text = path.read_text(encoding="utf-8")
@@ -158,6 +191,8 @@ def main() -> None:
             path.write_text(made, encoding="utf-8")
         else:
             print(path.name, "is up to date" if made == text else "differs: run with --write")
+        for passage in missing(made):
+            print(f"  the files say: {passage}")
 
 
 if __name__ == "__main__":
