@@ -74,6 +74,12 @@ def test_torch_is_not_loaded_before_it_is_needed(code: str) -> None:
     assert subprocess.run([sys.executable, "-c", check], timeout=300).returncode == 0
 
 
+def test_importing_the_package_is_quick() -> None:
+    """`fenster --version` and `--help` wait for it."""
+    check = "import fenster, sys; sys.exit('pydantic' in sys.modules or 'numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", check], timeout=300).returncode == 0
+
+
 def test_modules_stay_small() -> None:
     sizes = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in KNOWN.items()}
     assert {name: size for name, size in sizes.items() if size > 330} == {}

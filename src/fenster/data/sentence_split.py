@@ -8,8 +8,6 @@ from functools import cache
 import sentencex
 
 from fenster.data.text import normalise
-from fenster.language import languages, load_language
-from fenster.language.spans import any_of
 
 _CONTINUED = re.compile(r"[a-z\d{%$]")  # after an abbreviation, the same sentence
 _TAG = re.compile(r"<[^<>]*>")
@@ -36,6 +34,9 @@ def sentences(text: str, language: str = "en") -> list[str]:
 @cache
 def _unfinished(language: str) -> re.Pattern[str]:
     """What ends with an abbreviation of a language, and so is no whole sentence."""
+    from fenster.language import languages, load_language  # here, since `import fenster` need not wait for them
+    from fenster.language.spans import any_of
+
     words = load_language(language).abbreviations if language in languages() else ()
     return re.compile(rf"(?<![\w.])(?:{any_of(words)})\.$", re.IGNORECASE)
 
