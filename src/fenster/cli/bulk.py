@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from fenster.cli.options import Device, ModelOption
 from fenster.decode.config import DecodeConfig
 from fenster.errors import ConfigError, InputError, counted, first_of
+from fenster.io.files import bare_suffix
 from fenster.io.progress import report
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from fenster.decode.files import FileOptions
 
 PART_SIZE = 250_000
-_SHARDS = (".parquet", ".pq")
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,18 @@ class Where:
 def is_bulk(files: Sequence[str], *, workers: int | None, ray: str | None) -> bool:
     """True if the output is a folder: several inputs, a folder, shards, or several workers."""
     asked = workers is not None or ray is not None or len(files) > 1
-    return asked or any(
-        "://" in name or Path(name).is_dir() or _is_pattern(name) or name.lower().endswith(_SHARDS) for name in files
-    )
+    return asked or any("://" in one or Path(one).is_dir() or _is_pattern(one) or _is_shard(one) for one in files)
+
+
+def _is_shard(name: str) -> bool:
+    from fenster.decode.files import DOCUMENT_FORMATS
+
+    suffix = bare_suffix(Path(name))
+    if any(suffix in kind.suffixes for kind in DOCUMENT_FORMATS.values()):
+        return False  # without what opens shards, which takes a while to import
+    from fenster.bulk.shards import SHARD_FORMATS
+
+    return any(suffix in kind.suffixes for kind in SHARD_FORMATS.values())
 
 
 def translate_many(

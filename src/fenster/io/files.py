@@ -107,6 +107,8 @@ class FileSource:
     path: Path
     encoding: str = ""
     """What the data is in, whatever it says itself; empty if nothing is known."""
+    is_piped: bool = False
+    """True for standard input."""
 
     @classmethod
     def read(cls, path: Path | None) -> FileSource:
@@ -115,7 +117,7 @@ class FileSource:
             return cls(b"".join(TextFiles().raw_lines(path)), path)
         if sys.stdin is None:
             raise InputError("there is no standard input", fix="name a file")
-        return cls(sys.stdin.buffer.read(), Path(STANDARD_INPUT))
+        return cls(sys.stdin.buffer.read(), Path(STANDARD_INPUT), is_piped=True)
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """(line number from 1, line without its end) of every line; a BOM at the start is removed."""

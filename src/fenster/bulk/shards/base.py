@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 TEXT, SEGMENTS, ID, REGISTER = "text", "segments", "id", "register"
 """Columns that are read."""
@@ -49,6 +49,9 @@ class Extent:
 
 
 class ShardFormat(ABC):
+    suffixes: ClassVar[tuple[str, ...]] = ()
+    """Names of files that hold documents in any case, and are never documents themselves."""
+
     def __init__(self, column: str = TEXT) -> None:
         """`column` is the name of the column of texts."""
         self.column = column

@@ -30,8 +30,10 @@ _BATCH = 1024  # rows in memory at a time
 
 
 class ParquetShards(ShardFormat):
+    suffixes = (".parquet", ".pq")
+
     def recognises(self, name: str) -> bool:
-        return name.lower().endswith((".parquet", ".pq"))
+        return name.lower().endswith(self.suffixes)
 
     def extents(self, name: str, size: int) -> list[Extent]:
         with _opened(name, self.column) as file:

@@ -67,7 +67,9 @@ def _segment(one: FileSegment, register: str) -> Segment:
 class ParsedFile(ABC):
     """A file as documents of segments, with all that is needed to write it again in another language."""
 
-    documents: Sequence[Sequence[FileSegment]]
+    @property
+    @abstractmethod
+    def documents(self) -> Sequence[Sequence[FileSegment]]: ...
 
     @abstractmethod
     def render(self, translated: Iterator[Translated]) -> Iterator[str | bytes]:

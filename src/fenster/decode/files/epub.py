@@ -28,7 +28,7 @@ class Book(ParsedFile):
     """By part, in reading order: its text, and its encoding."""
 
     @property
-    def documents(self) -> Sequence[Sequence[FileSegment]]:  # type: ignore[override]
+    def documents(self) -> Sequence[Sequence[FileSegment]]:
         slots = [slot for page, _ in self.pages.values() for slot in page.slots]
         return [[segment for slot in slots for segment in slot.unit.segments]]
 

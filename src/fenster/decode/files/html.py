@@ -98,7 +98,7 @@ class HtmlDocument(ParsedFile):
     """A byte order mark, if the file has one."""
 
     @property
-    def documents(self) -> Sequence[Sequence[FileSegment]]:  # type: ignore[override]
+    def documents(self) -> Sequence[Sequence[FileSegment]]:
         return [[segment for slot in self.content.slots for segment in slot.unit.segments]]
 
     def render(self, translated: Iterator[Translated]) -> Iterator[str | bytes]:

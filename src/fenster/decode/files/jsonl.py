@@ -14,7 +14,7 @@ from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, 
 from fenster.decode.files.text import split_lines
 from fenster.decode.result import Translated
 from fenster.errors import InputError
-from fenster.io.files import STANDARD_INPUT, FileSource, bare_suffix
+from fenster.io.files import FileSource, bare_suffix
 from fenster.language import REGISTERS
 
 SUFFIX = ".jsonl"
@@ -24,10 +24,15 @@ _REGISTERS = ("", "auto", *REGISTERS)
 
 @dataclass(frozen=True)
 class JsonlDocument(ParsedFile):
-    documents: Sequence[Sequence[FileSegment]]
+    groups: Sequence[Sequence[FileSegment]]
+    """The segments of each document."""
     options: FileOptions
     given: Mapping[int, Mapping[str, Any]]
     """By line, what the input's objects say, which the output repeats."""
+
+    @property
+    def documents(self) -> Sequence[Sequence[FileSegment]]:
+        return self.groups
 
     def render(self, translated: Iterator[Translated]) -> Iterator[str]:
         for segment in self.segments:
@@ -58,8 +63,8 @@ class JsonlFormat(DocumentFormat):
     about = "text or JSON objects in; one object per segment with source, target, score, warnings"
 
     def parse(self, source: FileSource, options: FileOptions) -> JsonlDocument:
-        piped = str(source.path) == STANDARD_INPUT and source.data.lstrip()[:1] == b"{"
-        if piped or bare_suffix(source.path) == SUFFIX:
+        has_objects = source.is_piped and source.data.lstrip()[:1] == b"{"
+        if has_objects or bare_suffix(source.path) == SUFFIX:
             return _objects(source, options)
         lines = split_lines(source, options)
         documents = [[FileSegment(text, line.number) for line in group for text in line.segments] for group in lines]

@@ -54,7 +54,7 @@ class MarkdownDocument(ParsedFile):
     """Paragraphs and tables that are left as they are, because their markup could not be followed."""
 
     @property
-    def documents(self) -> Sequence[Sequence[FileSegment]]:  # type: ignore[override]
+    def documents(self) -> Sequence[Sequence[FileSegment]]:
         return [[segment for one in self.ranges for segment in one.segments]]
 
     def render(self, translated: Iterator[Translated]) -> Iterator[str]:

@@ -59,7 +59,7 @@ class OfficeDocument(ParsedFile):
     target: str
 
     @property
-    def documents(self) -> Sequence[Sequence[FileSegment]]:  # type: ignore[override]
+    def documents(self) -> Sequence[Sequence[FileSegment]]:
         pieces = [piece for listed in self.paragraphs.values() for one in listed for piece in one.pieces]
         return [[segment for _, unit in pieces if unit is not None for segment in unit.segments]]
 

@@ -87,7 +87,7 @@ class RangesDocument(ParsedFile):
     """What a reader of the output should know."""
 
     @property
-    def documents(self) -> Sequence[Sequence[FileSegment]]:  # type: ignore[override]
+    def documents(self) -> Sequence[Sequence[FileSegment]]:
         return [[segment for one in self.ranges for segment in one.segments]]
 
     def render(self, translated: Iterator[Translated]) -> Iterator[str | bytes]:

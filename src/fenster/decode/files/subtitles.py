@@ -46,7 +46,7 @@ class SubtitleDocument(ParsedFile):
     long: list[int] = field(default_factory=list)
 
     @property
-    def documents(self) -> Sequence[Sequence[FileSegment]]:  # type: ignore[override]
+    def documents(self) -> Sequence[Sequence[FileSegment]]:
         return [
             [
                 FileSegment(text, self.cues[passage.turns[0].cue].line + 1)

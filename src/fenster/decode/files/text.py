@@ -19,7 +19,7 @@ from fenster.data.text import normalise
 from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
 from fenster.decode.files.inline import numbers_heading
 from fenster.decode.result import Translated
-from fenster.io.files import STANDARD_INPUT, FileSource
+from fenster.io.files import FileSource
 from fenster.language.spans import SpanFinder
 
 _MARKS = re.compile(r"\s*(?:>\s?)*(?:(?:[-*+•‣◦·–—]|\(?\d{1,3}[.)]|\(?[a-z]\)|#{1,6}|\[[ xX]\])\s+)*")
@@ -111,7 +111,7 @@ class TextDocument(ParsedFile):
     """A byte order mark, if the file has one."""
 
     @property
-    def documents(self) -> Sequence[Sequence[FileSegment]]:  # type: ignore[override]
+    def documents(self) -> Sequence[Sequence[FileSegment]]:
         return [[FileSegment(text, line.number) for line in group for text in line.segments] for group in self.groups]
 
     def render(self, translated: Iterator[Translated]) -> Iterator[str]:
@@ -126,7 +126,7 @@ class TextFormat(DocumentFormat):
     about = "one translated line per line, layout kept"
 
     def parse(self, source: FileSource, options: FileOptions) -> TextDocument:
-        if options.keep_lines or options.one_sentence_per_line or str(source.path) == STANDARD_INPUT:
+        if options.keep_lines or options.one_sentence_per_line or source.is_piped:
             return TextDocument(split_lines(source, options), options, source.bom)
         lines: list[Line | WrappedParagraph] = []
         for block in _blocks(zip(source.lines(), source.line_ends(), strict=True)):

@@ -66,7 +66,7 @@ class XliffDocument(ParsedFile):
     """Units that have a translation, and segments of units."""
 
     @property
-    def documents(self) -> Sequence[Sequence[FileSegment]]:  # type: ignore[override]
+    def documents(self) -> Sequence[Sequence[FileSegment]]:
         return [[segment for one in self.units for segment in one.unit.segments]]
 
     def render(self, translated: Iterator[Translated]) -> Iterator[str | bytes]:
