@@ -15,9 +15,7 @@ from fenster.decode.result import Translated
 from fenster.document import Document, Segment
 from fenster.errors import InputError
 from fenster.io.files import FileSource
-from fenster.language import REGISTERS
-
-_REGISTERS = ("", "auto", *REGISTERS)
+from fenster.language import checked_register
 
 
 @dataclass(frozen=True)
@@ -31,9 +29,7 @@ class RowDocument:
     @classmethod
     def of(cls, record: Mapping[str, Any], column: str, options: FileOptions) -> RowDocument:
         """An InputError if the record has no document."""
-        register = record.get(REGISTER) or ""
-        if register not in _REGISTERS:
-            raise InputError(f"unknown register {register!r}", expected=", ".join(one for one in _REGISTERS if one))
+        register = checked_register(record.get(REGISTER))
         texts, text = record.get(SEGMENTS), record.get(column)
         if texts is not None:
             if not isinstance(texts, list):

@@ -34,7 +34,7 @@ from fenster.decode.strategies import SourceDocument, SourceSentence, make_strat
 from fenster.document import Document, Segment
 from fenster.errors import ConfigError, InputError
 from fenster.io.hashing import file_sha256
-from fenster.language import REGISTERS, Register
+from fenster.language import REGISTERS, Register, checked_register
 from fenster.language.quotes import DocumentQuotes
 from fenster.model.attention.alignment import decoding_alignments
 from fenster.model.description import AnyModel
@@ -60,8 +60,7 @@ class Translator:
         # Not of `self`: a translator is freed as soon as nobody uses it, with its weights.
         self._planner_with = lru_cache(8)(lambda terms: planner.with_terms(dict(terms)))
         self.memory = read_memory(self.config.memory)
-        if self.config.register not in ("auto", "steady"):
-            self._check_register(self.config.register)
+        self._register(Segment(""))  # the settings' own
 
     @classmethod
     def load(cls, folder: Path | str, config: DecodeConfig | None = None, device: str = "auto") -> Self:
@@ -249,13 +248,11 @@ class Translator:
 
     def _register(self, segment: Segment) -> Register | None:
         """The register that a segment asks for, or the settings do."""
-        wanted = segment.register or self.config.register
-        return None if wanted in ("auto", "steady") else self._check_register(wanted)
-
-    def _check_register(self, wanted: str) -> Register:
+        wanted = checked_register(segment.register) or self.config.register
         register = next((known for known in REGISTERS if known == wanted), None)
-        if register is None:
-            raise InputError(f"unknown register {wanted!r}", expected=f"auto, {', '.join(REGISTERS)}")
+        return None if register is None else self._check_register(register)
+
+    def _check_register(self, register: Register) -> Register:
         if register not in self.tokenizer.registers:
             raise ConfigError(
                 "this model does not support registers: it has no symbols for them",

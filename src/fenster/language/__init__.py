@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import Field
 
 from fenster.config import Config, load
-from fenster.errors import ConfigError
+from fenster.errors import ConfigError, InputError
 
 _FOLDER = Path(__file__).parent
 Register = Literal["formal", "informal"]
@@ -191,6 +191,14 @@ class Language(Config):
     numbers: NumberStyle
     address: AddressForms | None = None
     inflection: Inflection = Inflection()
+
+
+def checked_register(name: object, *, path: Path | None = None, line: int | None = None) -> str:
+    """The register that somebody asked for (formal, informal, or auto), or nothing if it was left open. An error with
+    the place where it was asked for if there is no such register."""
+    if name in (None, "", "auto", *REGISTERS):
+        return str(name or "")
+    raise InputError(f"unknown register {name!r}", path=path, line=line, expected=f"auto, {', '.join(REGISTERS)}")
 
 
 @cache

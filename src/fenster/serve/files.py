@@ -15,7 +15,7 @@ from starlette.datastructures import UploadFile
 
 from fenster.decode.files import DOCUMENT_FORMATS
 from fenster.decode.glossary import GivenTerms
-from fenster.language import REGISTERS
+from fenster.language import checked_register
 from fenster.serve import openapi
 from fenster.serve.access import RefusedError
 from fenster.serve.jobs import FileJob
@@ -54,9 +54,7 @@ async def add(request: Request) -> dict[str, Any]:
     check_access(request, fields.get("api_key"))
     upload = fields.get("file")
     name = upload_name(upload)
-    register = str(fields.get("register") or "")
-    if register and register not in REGISTERS:
-        raise RefusedError(400, f"register must be one of {', '.join(REGISTERS)}")
+    register = checked_register(fields.get("register"))
     assert isinstance(upload, UploadFile)
     given = str(fields.get("glossary") or "{}")
     service.check_length([given])

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request
 from starlette.datastructures import UploadFile
 
 from fenster.decode.result import Translated
-from fenster.language import REGISTERS, load_language
+from fenster.language import checked_register, load_language
 from fenster.language.identify import detect_language
 from fenster.serve import openapi
 from fenster.serve.access import RefusedError
@@ -51,9 +51,7 @@ async def translate(request: Request) -> dict[str, Any]:
     alternatives = _count(fields.get("alternatives"))
     if source == fields["target"]:
         return {"translatedText": given} | answer
-    register = fields.get("register") or ""
-    if register and register not in REGISTERS:
-        raise RefusedError(400, f"register must be one of {', '.join(REGISTERS)}")
+    register = checked_register(fields.get("register"))
     text = await asyncio.to_thread(RequestText.of, texts, kind, service.options)
     segments = await service.translate(request, text.document(register))
     translated = await asyncio.to_thread(text.rendered, segments)

@@ -15,11 +15,10 @@ from fenster.decode.files.text import split_lines
 from fenster.decode.result import Translated
 from fenster.errors import InputError
 from fenster.io.files import FileSource, bare_suffix
-from fenster.language import REGISTERS
+from fenster.language import checked_register
 
 SUFFIX = ".jsonl"
 _OURS = ("line", "target", "score", "capped", "seconds", "warnings", "missed_terms", "alternatives")  # what we write
-_REGISTERS = ("", "auto", *REGISTERS)
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,8 @@ def _objects(source: FileSource, options: FileOptions) -> JsonlDocument:
         if text.strip():
             record = _record(text, source, number)
             given[number] = record
-            segment = FileSegment(normalise(record["source"]), number, record.get("register") or "")
+            register = checked_register(record.get("register"), path=source.path, line=number)
+            segment = FileSegment(normalise(record["source"]), number, register)
             segments.append((record.get("document"), segment))
     documents = [[segment for _, segment in group] for _, group in groupby(segments, key=lambda one: one[0])]
     return JsonlDocument(documents, options, given)
@@ -99,13 +99,6 @@ def _record(text: str, source: FileSource, number: int) -> dict[str, Any]:
             line=number,
             expected=expected,
             fix="whole documents are translated into a folder: -o FOLDER --workers 1" if holds_document else None,
-        )
-    if (record.get("register") or "") not in _REGISTERS:
-        raise InputError(
-            f"unknown register {record['register']!r}",
-            path=source.path,
-            line=number,
-            expected=", ".join(name for name in _REGISTERS if name),
         )
     try:
         check_texts([record["source"]])
