@@ -21,6 +21,7 @@ from fenster.cli import main
 from fenster.data.corpora import FORMATS, Format
 from fenster.data.corpora.synthetic import generate
 from fenster.data.corpora.tsv import read_tsv
+from fenster.data.tokenizer import Ids
 from fenster.decode.files import DOCUMENT_FORMATS, DocumentFormat, FileOptions
 from fenster.decode.files.text import TextDocument, split_lines
 from fenster.decode.result import Translated
@@ -96,8 +97,8 @@ class OneByOneSession(SentenceSession):
     def requests(self, room: int) -> list[SearchRequest]:
         return super().requests(min(room, 1))
 
-    def _request(self, number: int) -> SearchRequest:
-        return SearchRequest([self._source[number]], (), LengthConstraints((5,), min_tokens=1), number=number)
+    def _request(self, number: int, sentence: Ids) -> SearchRequest:
+        return SearchRequest([sentence], (), LengthConstraints((5,), min_tokens=1), number=number)
 
 
 class Length(Metric):

@@ -102,7 +102,8 @@ class Engine:
         when this returns, or an error says why not; who stops listening cancels it."""
         self._check_room()
         number, until = next(self._numbers), time.monotonic() + deadline
-        # A long document takes a while to plan: not in the engine's thread, where all would wait for it.
+        # What is done already is planned at once, and some strategies plan the whole document: not in the engine's
+        # thread, where all would wait for it.
         state = await asyncio.to_thread(self.translator.open, number, document, done, history=history, terms=terms)
         loop, messages = asyncio.get_running_loop(), asyncio.Queue[object]()
 

@@ -16,6 +16,8 @@ function make(tag, attributes = {}, ...children) {
   return node;
 }
 
+function counted(number) { return `${number} ${number === 1 ? "sentence" : "sentences"}`; }
+
 function say(text) { $("status").textContent = text; }
 
 function headers() {
@@ -86,7 +88,7 @@ async function run(body, first) {
     remember();
   } catch (error) {
     if (request !== state.request) return;
-    say(error.name === "AbortError" ? `Cancelled after ${index} sentences.` : `Failed: ${error.message}`);
+    say(error.name === "AbortError" ? `Cancelled after ${counted(index)}.` : `Failed: ${error.message}`);
   } finally {
     if (request === state.request) {
       $("cancel").hidden = true;
@@ -199,7 +201,7 @@ async function look(index, at, word) {
 function summarise() {
   const count = (kind) => state.rows.reduce((sum, row) => sum + (row.edited ? 0 : row.address.filter((one) => one[2] === kind).length), 0);
   const warned = state.rows.filter((row) => row.warnings.length).length;
-  const parts = [`${state.rows.length} sentences`];
+  const parts = [counted(state.rows.length)];
   if (count("formal") + count("informal")) parts.push(`forms of address: ${count("formal")} × Sie, ${count("informal")} × du`);
   if (warned) parts.push(`${warned} to check`);
   $("summary").textContent = parts.join(" · ");
@@ -228,7 +230,7 @@ async function sendFile(file) {
     if (!answer.ok) throw new Error(await problem(answer));
     job = await answer.json();
     while (job.state === "waiting" || job.state === "running") {
-      say(job.segments ? `${file.name}: ${job.done} of ${job.segments} sentences` : `${file.name}: waiting`);
+      say(job.segments ? `${file.name}: ${job.done} of ${counted(job.segments)}` : `${file.name}: waiting`);
       await new Promise((resolve) => setTimeout(resolve, 500));
       answer = await fetch(`v1/files/${job.job}`, { signal: request.signal });
       if (!answer.ok) throw new Error(await problem(answer));
