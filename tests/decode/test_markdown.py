@@ -14,7 +14,8 @@ from fenster.data.dataset import PreparedData
 from fenster.decode.config import DecodeConfig
 from fenster.decode.files import FileOptions
 from fenster.decode.files.translate import translate_parsed
-from fenster.decode.markup import Enclosed, Words, insert_marks, tag_marks, without_pairs
+from fenster.decode.mark_placement import Words, insert_marks
+from fenster.decode.markup import Enclosed, tag_marks, without_pairs
 from fenster.decode.result import Translated
 from fenster.decode.translator import Translator
 from fenster.document import Mark

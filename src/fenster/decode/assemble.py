@@ -9,7 +9,7 @@ from fenster.data.tokenizer import SEP_ID, Ids
 from fenster.decode.cross_attention import cross_attention
 from fenster.decode.document_style import DocumentStyle
 from fenster.decode.guards import UNSURE, Checker
-from fenster.decode.markup import Words, insert_marks
+from fenster.decode.mark_placement import Words, insert_marks
 from fenster.decode.piece import Piece, SegmentPlan
 from fenster.decode.result import Translated
 from fenster.decode.search import Hypothesis

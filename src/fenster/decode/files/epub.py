@@ -10,7 +10,8 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from fenster.decode.files.base import DocumentFormat, FileOptions, FileSegment, ParsedFile
-from fenster.decode.files.html import HtmlText, decoded, parse_html, translate_elements
+from fenster.decode.files.html import HtmlText, parse_html, translate_elements
+from fenster.decode.files.html_encoding import decoded
 from fenster.decode.files.package import Package
 from fenster.decode.result import Translated
 from fenster.errors import InputError
