@@ -169,8 +169,12 @@ def _header(text: str, starts: list[int], entry: _Entry, target: str) -> list[tu
         named[_PLURAL] = plural
     matches = [(pattern.search(text, starts[first], starts[last]), new) for pattern, new in named.items()]
     made = [(*match.span(), new) for match, new in matches if match is not None]
-    if plural is not None and "Plural-Forms:" not in text[starts[first] : starts[last]]:
+    header = text[starts[first] : starts[last]]
+    lacking = [f'"Language: {target}'] if "Language:" not in header else []
+    lacking += [plural] if plural is not None and "Plural-Forms:" not in header else []
+    if lacking:
         end = "\r\n" if "\r\n" in text else "\n"
         before = "" if text[: starts[last]].endswith("\n") else end
-        made.append((starts[last], starts[last], f'{before}{plural}\\n"{end}'))
+        added = "".join(f'{line}\\n"{end}' for line in lacking)
+        made.append((starts[last], starts[last], before + added))
     return made
