@@ -38,6 +38,8 @@ def test_first_names_and_surnames(text: str, names: tuple[str, ...]) -> None:
         ("CONTACT: DAVID STONE, CEO", ["DAVID STONE"]),
         ("BILL PAYMENT", []),  # words, too
         ("JOHN AND MARY", []),
+        ("EMMA WON THE PRIZE", []),
+        ("KING JAMES BIBLE", []),
         ("John Smith", []),  # not in capitals
     ],
 )
@@ -50,6 +52,7 @@ def test_names_in_capitals(text: str, names: list[str]) -> None:
     [
         ("Ask Ms. Young or Prof. J. Stone.", ("Young", "Stone")),
         ("Mr President saw Miss World and Dr. King's house.", ("King",)),
+        ("Mr Trade Commissioner, Mr Attorney General, Mr Customer", ()),
     ],
 )
 def test_surnames_behind_titles(text: str, names: tuple[str, ...]) -> None:

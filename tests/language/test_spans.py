@@ -85,6 +85,8 @@ FREE = [
     "AM or PM: I am A, she is D! MM: 5 mm, 3 dd",
     "Note:this is so; a BIC is a code.",
     "I went home --but he stayed -and I left.",
+    "Upload an image/video; check the font/size, age>=18 and sin(1).",
+    "Done..... Well..... I don't know.",
 ]
 
 

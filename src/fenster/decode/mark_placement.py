@@ -73,15 +73,16 @@ def insert_marks(
             score = table[:, inside].sum(1)
         spans.append((one, *_run(one, spans, score, len(inside) == len(source.ranges))))
     # At one place longer runs open first and close last, and of equal ones the outer.
-    events: list[tuple[int, int, int, int, str]] = []
     placed: list[tuple[Enclosed, int, int]] = []
-    for depth, (one, first, last) in enumerate(spans):
+    for one, first, last in spans:
         held = source.text[one.start : one.end]
         start, end = _edges(target, words.ranges[first][0], words.ranges[last - 1][1], held)
         if is_stop(held) and not any(_overlap(one, other) for other, _, _ in spans if other is not one):
             start, end = _stop_in(target, source.text, one) or (start, end)
-        start, end = _nested(one, start, end, placed)
-        placed.append((one, start, end))
+            placed = [_before(other, begin, stop, one, start, end) for other, begin, stop in placed]
+        placed.append((one, *_nested(one, start, end, placed)))
+    events: list[tuple[int, int, int, int, str]] = []
+    for depth, (one, start, end) in enumerate(placed):
         events.append((start, 1, start - end, depth, one.opening))
         events.append((end, 0, end - start, -depth, one.closing))
     made, at = "", 0
@@ -89,6 +90,13 @@ def insert_marks(
         made += target[at:position] + mark
         at = position
     return made + target[at:]
+
+
+def _before(other: Enclosed, begin: int, stop: int, one: Enclosed, start: int, end: int) -> tuple[Enclosed, int, int]:
+    """A pair that ends before a stop with marks of its own, where its last word had the stop, too."""
+    return (
+        (other, begin, start) if stop == end and begin < start and not _overlap(one, other) else (other, begin, stop)
+    )
 
 
 def _nested(one: Enclosed, start: int, end: int, placed: Sequence[tuple[Enclosed, int, int]]) -> tuple[int, int]:

@@ -100,7 +100,7 @@ def _is_one(text: str, first: Mark, last: Mark, marks: Sequence[Mark]) -> bool:
     while (touching := next((mark for mark in marks if mark.end == before), None)) is not None:
         before = touching.start
     touches = bool(text[max(0, before - 1) : before].strip())
-    if touches and is_stop(held):
+    if touches and before == first.start and is_stop(held):
         return False  # of the sentence
     is_sign = touches and _SIGN.fullmatch(held) is not None
     is_wordless = not any(character.isalnum() for character in held)

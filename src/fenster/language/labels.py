@@ -7,7 +7,7 @@ from functools import cached_property
 
 from fenster.language import Language
 from fenster.language.spans import any_of
-from fenster.language.unit_symbols import has_unit
+from fenster.language.unit_symbols import has_unit, is_unit
 
 _BESIDE = 200  # characters before and after a figure that say what it is
 _RANGE_END = re.compile(r" ?[-–] ?\d[\d.,]*")
@@ -25,11 +25,12 @@ class Labels:
         what is measured (Heparin 1.5 mg)."""
         before = match.string[max(0, match.start() - _BESIDE) : match.start()]
         after = match.string[match.end() : match.end() + _BESIDE]
-        if self._style.group in match.group() or self._is_measured(_RANGE_END.sub("", after, count=1)):
+        after = _RANGE_END.sub("", after, count=1)
+        if self._style.group in match.group() or self._scaled.match(after):
             return False
         if not before.strip():
             short = re.fullmatch(r"\d{1,2}\.\d{1,2}", match.group()) is not None
-            return short and re.match(r"[.)]? [A-Z]|[.)]$", after) is not None
+            return short and re.match(r"[.)]? [A-Z]|[.)]$", after) is not None and not is_unit(after)
         before = _LISTED.sub("", before)  # sections 1.2 and 1.3
         if before.rstrip(" ").endswith("§"):
             return True
@@ -39,7 +40,7 @@ class Labels:
         word = last["word"]
         if word.lower() in self._style.labels or after.startswith(" LTS"):
             return True
-        if word in self._style.quantity_names or word.lower() in self._style.quantity_words:
+        if word in self._style.quantity_names or has_unit(after) or self._counted.match(after):
             return False
         starts_sentence = last.start() == 0 or re.search(r"[.!?:“”\"(]\s*$", before[: last.start()]) is not None
         if word.lower() in self._style.months:
@@ -49,20 +50,21 @@ class Labels:
             # with what is counted.
             following = re.match(r"\s*([A-Za-z]+)", after)
             counted = following is not None and following[1].lower() not in (*self._ordinary, *self._style.predicates)
-            if counted or word.lower() in self._ordinary:
+            is_amount = following is None and word.lower() in self._style.quantity_words
+            if counted or is_amount or word.lower() in self._ordinary:
                 return False
         return any(character.isupper() for character in word)
-
-    def _is_measured(self, after: str) -> bool:
-        """True if a unit, or a word that is counted, follows."""
-        return has_unit(after) or self._counted.match(after) is not None
 
     @cached_property
     def _counted(self) -> re.Pattern[str]:
         style = self._style
         units = (spelling for spellings in style.units.values() for spelling in spellings)
-        words = any_of((*style.scales, *units, *style.percent_words, *style.counted_words))
-        return re.compile(rf"[ -]?(?:{words})(?!\w)", re.IGNORECASE)
+        words = any_of((*units, *style.percent_words, *style.counted_words))
+        return re.compile(rf"[ -]?(?:{words})(?!\w)")
+
+    @cached_property
+    def _scaled(self) -> re.Pattern[str]:
+        return re.compile(rf"[ -]?(?:{any_of(self._style.scales)})(?!\w)", re.IGNORECASE)
 
     @cached_property
     def _ordinary(self) -> frozenset[str]:

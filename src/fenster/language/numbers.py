@@ -147,7 +147,7 @@ class NumberConverter:
             "time": clock["time"],
             "large": rf"[-−]?{sign} ?{ranged}(?:[ -]?(?:{large})\b(?!-[A-Za-z])|(?:{suffix})\b(?!-[A-Za-z]))"
             rf"|(?:{_CODES}) ?{ranged} ?(?:{large})\b(?!-[A-Za-z])|{ranged} ?(?:{short})\b(?!-[A-Za-z])"
-            rf"|\d+{decimal}\d+(?:{millions})(?!-?\w)",
+            rf"|\d+{decimal}\d+(?:{millions})(?= [a-z]+s\b)",
             "thousand": rf"(?:{grouped}|\d+(?:{decimal}\d+)?) (?:{thousand})(?!\w)",
             "amount": rf"[-−]?{sign} ?[-−]?{ranged}(?![ -]?(?:{scale})\b)|(?<!\^){ranged} ?[{_SIGNS}]",
             "coded": rf"(?:{_CODES}) ?{ranged}(?! ?(?:{scale})\b)|{ranged} ?(?:{_CODES})\b",

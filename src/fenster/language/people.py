@@ -20,9 +20,12 @@ class People:
         first = any_of(language.first_names)
         self._pair = re.compile(rf"(?<![\w'’.-])({first}){_INITIALS} (?=({_SURNAME})(?![\w-]))")
         sure = any_of(name.upper() for name in {*language.first_names} - {*language.first_names_and_words})
-        self._in_capitals = re.compile(rf"(?<![\w'’.-])(?:{sure}){_INITIALS} ({_SURNAME_IN_CAPITALS})(?![\w'’-])")
+        self._in_capitals = re.compile(
+            rf"(?:^|(?<=[,:;(/] )|(?<=[(/]))(?:{sure}){_INITIALS} ({_SURNAME_IN_CAPITALS})(?=[,:;)/]|[.!?]?$)"
+        )
         self._titled = re.compile(
-            rf"(?<![\w'’.-])(?:{any_of(language.titles)})\.?{_INITIALS} ({_SURNAME})(?![\w-]|['’][a-z]{{2}})"
+            rf"(?<![\w'’.-])(?:{any_of(language.titles)})\.?{_INITIALS} ({_SURNAME})"
+            rf"(?![\w-]|['’][a-z]{{2}}| (?:{any_of(language.offices)})\b)"
         )
         self._offices = {*language.offices}
         self._ruler = re.compile(rf"\b(?:{any_of(language.no_surname_after)})\.? $")
@@ -30,7 +33,7 @@ class People:
         self._days = {*language.weekdays}
 
     def in_capitals(self, text: str) -> list[tuple[int, int]]:
-        """Where a text in capitals has first names with surnames: JOHN A. SMITH."""
+        """Where a text in capitals has a first name and a surname, and nothing else beside stops: JOHN A. SMITH."""
         if not text.isupper():
             return []
         matches = self._in_capitals.finditer(text)

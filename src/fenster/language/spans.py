@@ -25,7 +25,13 @@ _DATE_PART = "(?:y{2,4}|Y{2,4}|M{1,4}|D{1,4}|d{1,4}|E{1,4}|HH?|hh?|mm|ss|SSS|a|A
 _SURE_DATE_PART = "yyyy|YYYY|MM|DD|dd|HH|hh"
 _DATE_LINK = "[-/., :T]{1,2}"
 _END = r"(?<![.,;:!?'\"])"  # a stop behind a span belongs to the sentence
-_VERSION_BOUND = r"(?:[=~!]=|[<>]=?)\d(?:[\w.*]*[\w*])?"
+_MIME_SUBTYPES = (
+    r"plain|html|css|csv|markdown|json|xml|pdf|zip|gzip|javascript|octet-stream|form-data|mixed|alternative|png|jpe?g|gif|"
+    r"webp|svg\+xml|mp[34]|mpeg|ogg|wav|webm|woff2?|ttf|otf|[\w.-]+\+(?:json|xml|zip)|(?:x-|vnd\.)[\w.+-]*\w"
+)
+_VERSION = r"(?:[=~!]=|[<>]=?)\d(?:[\w.*]*[\w*])?"
+_FUNCTIONS = r"[A-Za-z]\w*[._]\w[\w.]*|rgba?|hsla?|scale|rotate|translate"  # sin(1.5) is mathematics
+_SURE_VERSION = r"(?:[=~!]=\d(?:[\w.*]*[\w*])?|[<>]=?\d+\.[\w.*]*[\w*])"
 _PART_OF_URL = r"[^\s<>\"`|\\^{}]+"
 
 
@@ -48,7 +54,11 @@ KINDS: dict[str, str] = {
     ),
     "comment": r"<!--.*?-->",
     "tag": r"</?[A-Za-z][\w:.-]*(?:\s+[^<>]*)?/?>",
-    "rule": r"(?<!\w)(?:\.{4,}|-{4,}|={3,}|\*{3,}|~{3,})(?!\w)|_{3,}",  # leaders, and blanks to fill in
+    "rule": _any(  # leaders, and blanks to fill in
+        r"(?<![\w.])\.{4,}(?![\w.])",
+        r"(?<![\w=*~-])(?:-{4,}|={3,}|\*{3,}|~{3,})(?![\w=*~-])",
+        r"_{3,}",
+    ),
     "url": _any(
         r"\b(?:https?|ftp|file|ssh|git|mailto|tel|data|ws|wss|s3)://?" + _PART_OF_URL + _END,
         r"\bwww\." + _PART_OF_URL + _END,
@@ -85,8 +95,8 @@ KINDS: dict[str, str] = {
         r"\b[A-Za-z]:\\(?:[\w .$@()+-]+\\)*[\w.$@()+-]*\w",
         r"\\\\[\w.$-]+(?:\\[\w.$@+-]+)+",
         r"(?<![\w/.:<])(?:~|\.{1,2})?/(?:[\w.@+{}$*-]+/(?::(?=\w))?)*[\w.@+{}$*-]*\w/?",
-        r"\b(?:application|audio|font|image|multipart|text|video)/[a-z][\w.+-]*\w",
-        r"(?<=\s-[A-Za-z] )[\w.-]+(?:/[\w.-]+)+",  # git checkout -b feature/x
+        rf"\b(?:application|audio|font|image|multipart|text|video)/(?:{_MIME_SUBTYPES})(?![\w/-])",
+        r"(?:(?<=checkout -b )|(?<=switch -c )|(?<=branch -[dDmM] ))[\w.-]+(?:/[\w.-]+)+",
         rf"(?<![\w/.@-])(?:[\w.@+-]+/)+[\w.@+-]*\.(?:{_SUFFIXES})\b",
         rf"(?<![\w/.@-])\.?[\w+-]+(?:\.[\w+-]+)*\.(?:{_SUFFIXES})\b(?!\.\w)",
     ),
@@ -103,8 +113,8 @@ KINDS: dict[str, str] = {
     ),
     "identifier": _any(
         r"\b[A-Za-z]\w*(?:_\w+)+\b(?:=[\w.+-]*\w)?",
-        rf"(?<![\w.])[a-z][\w-]+{_VERSION_BOUND}(?:, ?{_VERSION_BOUND})*",  # numpy>=1.24,<2.0
-        r"(?<![\w@.])[A-Za-z_][\w.]*\((?=[^()]*\d\.\d)[\[\]\d\s.,+-]+\)",  # scale(1.5)
+        rf"(?<![\w.])[a-z][\w-]+{_SURE_VERSION}(?:, ?{_VERSION})*",  # numpy>=1.24,<2.0
+        rf"(?<![\w@.])(?:{_FUNCTIONS})\((?=[^()]*\d\.\d)[\[\]\d\s.,+-]+\)",  # scale(1.5)
         r"\b[a-z]+(?:[A-Z][a-z0-9]+)+\b(?:\(\))?",
         r"\b[\w.]+\(\)",
         r"\b[A-Za-z]\w*(?:::\w+)+",
@@ -136,7 +146,7 @@ KINDS: dict[str, str] = {
     "licence": r"\b[A-Z]{2,}-\d+(?:\.\d+)*-(?:only|or-later)\b",
     "part": _any(
         r"(?<![\w-])(?=[A-Z]*\d)(?=\d*[A-Z])[A-Z0-9]{6,}(?![\w-])",
-        r"(?<![\w$€£¥-])(?!\d+\.\d+[KMBT](?![\w-])|[AP]M-\d)"
+        r"(?<![\w$€£¥-])(?!\d+\.\d+[KMB] [a-z]+s\b|[AP]M-\d)"
         r"(?=[A-Z0-9/_.-]*[A-Z])(?=[A-Z0-9/_.-]*\d)[A-Z0-9]+(?:[-/_.][A-Z0-9]+)+(?![\w-])",
         r"(?<![\w-])(?!\d+(?:[AP]M|EUR|USD|GBP|CHF)\b)(?:[A-Z]+\d{2,}[A-Z0-9]*|\d{2,}[A-Z]{2,}[A-Z0-9]*)(?![\w-])",
     ),

@@ -21,7 +21,7 @@ def check_output(kind: DocumentFormat, file: Path | None, output: Path | None) -
     named = next((one for one in DOCUMENT_FORMATS.values() if suffix in one.suffixes), None)
     if named is None or isinstance(kind, named) or suffix in kind.suffixes:
         return
-    if named.is_binary or isinstance(kind, DOCUMENT_FORMATS["text"]):
+    if named.is_binary or named.holds_nbest:  # JSON lines
         raise ConfigError(
             f"{output} would contain {kind.suffixes[0]} text, which does not match its suffix",
             expected=f"a name that ends in {kind.suffixes[0]}",

@@ -150,16 +150,17 @@ def _segment_of(target: etree._Element, source: etree._Element) -> etree._Elemen
         target.extend(skeleton)
         return _segments(target)[number]
     made = deepcopy(source)
-    made.tail = None
     _empty(made)
     numbers = list(_segments(segmented))
     before = next((one for one in reversed(numbers[: numbers.index(number)]) if one in existing), None)
     if before is None:
-        target.insert(0, made)
+        tail = source.tail
+        next(iter(existing.values())).addprevious(made)
     else:
         tail, existing[before].tail = existing[before].tail, None
         existing[before].addnext(made)
-        existing[before].tail, made.tail = " ", tail
+        existing[before].tail = _segments(segmented)[before].tail
+    made.tail = tail
     return made
 
 
