@@ -170,7 +170,7 @@ def test_a_server_that_restarts(page: WebDriver, server: Server) -> None:
     assert server.stop() == 0
     page.find_element(By.ID, "text").send_keys(" It is old.")
     page.find_element(By.ID, "translate").click()
-    until(page, lambda: status(page).startswith("That did not work"))
+    until(page, lambda: status(page).startswith("Failed: "))
     server.start()
     assert len(translate(page, "Here is the lamp. It is very old.")) == 2
 
@@ -182,7 +182,7 @@ def test_a_glossary(page: WebDriver) -> None:
     assert "Leuchte" in translate(page, TEXT)[0]
     box.send_keys("\nnonsense")
     page.find_element(By.ID, "translate").click()
-    until(page, lambda: "“nonsense” is not: term = translation" in status(page))
+    until(page, lambda: "“nonsense” must have the form: term = translation" in status(page))
 
 
 def test_the_description_of_the_interface(page: WebDriver, server: Server) -> None:
