@@ -33,8 +33,8 @@ def checks(english: str, german: str) -> dict[str, bool]:
         "prices, hours, the percentage and the times are written as in German": all(
             len(re.findall(rf"(?<![\d.,]){re.escape(figure)}(?![\d.,]*\d)", german)) == 1 for figure in FIGURES
         ),
-        "the names stay": all(german.count(name) >= english.count(name) for name in ("Becker", "Thomas Lang")),
-        "the table is a table": german.count("|") == english.count("|"),
+        "names are unchanged": all(german.count(name) >= english.count(name) for name in ("Becker", "Thomas Lang")),
+        "the table is intact": german.count("|") == english.count("|"),
     }
 
 
