@@ -149,11 +149,19 @@ def test_pairs_are_taken_out() -> None:
         ("Press <kbd>Ctrl</kbd>", "Press <kbd>Ctrl</kbd>", "<kbd>Ctrl</kbd>"),
         ("Of <b>1,000</b> and <b>5</b>", "Of 1,000 and 5", ""),
         ("It is {\\i1}very{\\i0} old", "It is very old", ""),
+        ("He left<b>.</b>", "He left.", ""),
+        ("<b>He left</b><i>.</i>", "He left.", ""),
     ],
 )
 def test_pairs_that_stay_with_what_they_hold(text: str, bare: str, single: str) -> None:
     found, _, singles = without_pairs(text, tag_marks(text))
     assert found == bare and [found[start:end] for start, end in singles] == ([single] if single else [])
+
+
+def test_a_stop_behind_the_sign_of_a_note_stays_there() -> None:
+    text = "He left<sup>2</sup><i>.</i>"
+    bare, _, singles = without_pairs(text, tag_marks(text))
+    assert [bare[start:end] for start, end in singles] == ["<sup>2</sup>", "<i>.</i>"]
 
 
 def words(text: str) -> Words:

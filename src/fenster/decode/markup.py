@@ -100,8 +100,9 @@ def _is_one(text: str, first: Mark, last: Mark, marks: Sequence[Mark]) -> bool:
     while (touching := next((mark for mark in marks if mark.end == before), None)) is not None:
         before = touching.start
     touches = bool(text[max(0, before - 1) : before].strip())
-    if touches and before == first.start and is_stop(held):
-        return False  # of the sentence
+    # A stop behind a word is the sentence's; one behind the sign of a note stays there.
+    if touches and is_stop(held) and (before == first.start or text[before - 1].isalpha()):
+        return False
     is_sign = touches and _SIGN.fullmatch(held) is not None
     is_wordless = not any(character.isalnum() for character in held)
     return is_wordless or is_sign or _WHOLE.match(text, first.start) is not None
