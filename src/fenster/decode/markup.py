@@ -97,11 +97,13 @@ def _is_one(text: str, first: Mark, last: Mark, marks: Sequence[Mark]) -> bool:
         text[at] for at in range(first.end, last.start) if not any(mark.start <= at < mark.end for mark in inside)
     )
     before = first.start  # of a sign that touches something, other marks aside
+    behind_single = False
     while (touching := next((mark for mark in marks if mark.end == before), None)) is not None:
-        before = touching.start
+        before, behind_single = touching.start, behind_single or touching.pair is None
     touches = bool(text[max(0, before - 1) : before].strip())
     # A stop behind a word is the sentence's; one behind the sign of a note stays there.
-    if touches and is_stop(held) and (before == first.start or text[before - 1].isalpha()):
+    is_behind_word = before == first.start or (not behind_single and text[before - 1].isalpha())
+    if touches and is_stop(held) and is_behind_word:
         return False
     is_sign = touches and _SIGN.fullmatch(held) is not None
     is_wordless = not any(character.isalnum() for character in held)
