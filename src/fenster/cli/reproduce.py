@@ -30,7 +30,7 @@ def reproduce(
     task: str = "ep",
     systems: Names = None,
     seeds: Seeds = None,
-    budget: Literal["full", "short"] = "full",
+    budget: Literal["full", "long", "short"] = "full",
     into: str | None = None,
     beam: int = 12,
     batch_size: int = 64,
@@ -64,7 +64,7 @@ def reproduce(
     seeds
         Train each system once with each of these seeds; 1 by default. Several give means, and tests over seeds.
     budget
-        full: until validation stops or 15,000 updates; short: 6,000 updates.
+        full: until validation stops or 15,000 updates; long: or 40,000 updates; short: 6,000 updates.
     into
         Name of the folder below `runs` and `results`; the task's by default.
     batch_size
