@@ -2,9 +2,11 @@
 its memory over a long document.
 
     python experiments/resources.py -o results/bench/resources-cpu.json
+    python experiments/resources.py --rounds 0 --document FILE -o results/bench/memory-real-cpu.json
 
 The bundled text with one endless loop per core against none, in turns, median of the rounds; then one document of
-`--sentences` sentences (those of the bundled text again and again), whose memory is read every second.
+`--sentences` sentences, whose memory is read every second: those of the bundled text again and again, or the lines of
+`--document`.
 """
 
 from __future__ import annotations
@@ -61,32 +63,46 @@ def memory(text: Path, model: Path) -> list[float]:
 
 def main() -> None:
     options = parser(__doc__)
-    options.add_argument("--rounds", type=int, default=5)
+    options.add_argument("--rounds", type=int, default=5, help="0: memory alone")
     options.add_argument("--sentences", type=int, default=10_000)
+    options.add_argument("--document", type=Path, help="a sentence per line, instead of the bundled text")
     given = options.parse_args()
+    figures: dict[str, object] = {}
+    if given.rounds:
+        figures["load"] = load(given.model, given.rounds)
+        print(figures["load"], flush=True)
+    if given.document is None:
+        text = SAMPLE.read_text(encoding="utf-8").splitlines()
+        known = [one for line in text for one in fenster.sentences(line)]
+    else:
+        known = given.document.read_text(encoding="utf-8").splitlines()
+    figures["memory"] = long(given.model, [known[n % len(known)] for n in range(given.sentences)])
+    print(figures["memory"])
+    write(figures, given.output)
+
+
+def load(model: Path, rounds: int) -> dict[str, float]:
     cores = len(os.sched_getaffinity(0))
     quiet, busy = [], []
-    for _ in range(given.rounds):
-        quiet.append(seconds(SAMPLE, given.model, 0))
-        busy.append(seconds(SAMPLE, given.model, cores))
-    load = {"cores": cores, "quiet": statistics.median(quiet), "busy": statistics.median(busy)}
-    print(load, flush=True)
-    known = [one for line in SAMPLE.read_text(encoding="utf-8").splitlines() for one in fenster.sentences(line)]
+    for _ in range(rounds):
+        quiet.append(seconds(SAMPLE, model, 0))
+        busy.append(seconds(SAMPLE, model, cores))
+    return {"cores": cores, "quiet": statistics.median(quiet), "busy": statistics.median(busy)}
+
+
+def long(model: Path, lines: list[str]) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder, "long.txt")
-        text.write_text("\n\n".join(known[n % len(known)] for n in range(given.sentences)) + "\n", encoding="utf-8")
-        sizes = memory(text, given.model)
-    tenth = len(sizes) // 10
-    model_bytes = sum(path.stat().st_size for path in given.model.iterdir())
-    long = {
-        "sentences": given.sentences,
-        "model": model_bytes / (1 << 20),
-        "after a tenth": sizes[tenth],
+        text.write_text("\n\n".join(lines) + "\n", encoding="utf-8")
+        sizes = memory(text, model)
+    return {
+        "sentences": len(lines),
+        "words": sum(len(line.split()) for line in lines),
+        "model": sum(path.stat().st_size for path in model.iterdir()) / (1 << 20),
+        "after a tenth": sizes[len(sizes) // 10],
         "at the end": sizes[-1],
         "peak": max(sizes),
     }
-    print(long)
-    write({"load": load, "memory": long}, given.output)
 
 
 if __name__ == "__main__":

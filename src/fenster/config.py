@@ -18,6 +18,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from fenster.errors import ConfigError, counted
 
+try:
+    from yaml import CSafeLoader as SafeLoader
+except ImportError:  # PyYAML was built without libyaml
+    from yaml import SafeLoader  # type: ignore[assignment]
+
 # pydantic warns that the field `register` hides a method of its metaclass, which nobody calls.
 warnings.filterwarnings("ignore", 'Field name "register"', UserWarning)
 
@@ -56,7 +61,7 @@ class Config(BaseModel):
 AnyConfig = TypeVar("AnyConfig", bound=Config)
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(SafeLoader):
     """YAML in which a key may stand only once: PyYAML would silently take the last."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import signal
 from dataclasses import replace
@@ -211,6 +212,16 @@ def test_memory_of_a_document_stays_small(toy: PreparedData, int8: bool) -> None
         prefix.add(np.array(found[0][0].ids[:-1], dtype=np.uint16))
         sizes.append(required_library().fenster_memory_bytes(searcher._memories[shared].address))
     assert 0 < max(sizes[60:]) <= 1.5 * max(sizes[20:50])
+
+
+def test_results_leave_no_types_behind(toy: PreparedData) -> None:
+    """ctypes keeps every type of array for ever: one for each length of a result would add up."""
+    network, requests = compiled(make_loaded(toy, "window").model, int8=True), some_requests(toy)
+    CompiledSearcher(network, DecodeConfig(beam=1)).search(requests)
+    known = len(ctypes.Array.__subclasses__())
+    for beam in (2, 3, 4, 5):
+        CompiledSearcher(network, DecodeConfig(beam=beam)).search(requests)
+    assert len(ctypes.Array.__subclasses__()) == known
 
 
 @pytest.mark.parametrize("int8", [False, True])

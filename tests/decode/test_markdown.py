@@ -75,6 +75,12 @@ def test_what_is_translated() -> None:
     assert parse(TEXT, "a.md").remarks() == []
 
 
+@pytest.mark.timeout(20)  # a regular expression needed twice the time for each further level
+def test_quotations_in_quotations_take_no_longer() -> None:
+    assert [one.text for one in parse("> " * 80 + "Hello there.\n", "a.md").segments] == ["Hello there."]
+    assert [one.text for one in parse("> > [!NOTE] A title\n> > Text.\n", "a.md").segments][-1] == "Text."
+
+
 def test_untranslated_text_comes_back_as_it_was() -> None:
     for text in (TEXT, TEXT.replace("\n", "\r\n"), TEXT.rstrip("\n"), "", "\n", "---\n", "a", "* * *\n"):
         assert render(parse(text, "a.md"), lambda words: words) == text

@@ -33,7 +33,7 @@ Longs = npt.NDArray[np.int64]
 
 _SPACE = "\u2581"  # how sentencepiece writes a space inside pieces
 _ESCAPE = "\ue2b1"  # a private-use character
-_CACHED_WORDS = 1 << 18  # bounds memory; the cache starts over when full
+_CACHED_WORDS = 1 << 13  # bounds memory; the cache starts over when full
 _PIECES = 1024  # read from sentencepiece at a time
 _LEARNING_THREADS = 16  # written into the model, so it must not depend on the machine
 
@@ -82,8 +82,9 @@ class _Words(dict[str, bytes]):
 class Tokenizer:
     """A trained subword model. Works on single texts; documents are joined by `context`."""
 
-    def __init__(self, model: bytes) -> None:
-        self.model = model
+    def __init__(self, model: bytes, cached_words: int = _CACHED_WORDS) -> None:
+        """`cached_words`: how many words are looked up only once; more need more memory."""
+        self.model, self._cached_words = model, cached_words
         self._processor: Any = sentencepiece.SentencePieceProcessor(model_proto=model)
         self.dtype: np.dtype[Any] = np.dtype(np.uint16 if len(self) <= 1 << 16 else np.uint32)
         self._words = _Words(self._processor, self.dtype)
@@ -153,7 +154,7 @@ class Tokenizer:
 
     def encode(self, texts: Sequence[str]) -> tuple[Ids, Longs]:
         """(ids of all texts one after the other, number of ids of each); no control symbols."""
-        if len(self._words) > _CACHED_WORDS:
+        if len(self._words) > self._cached_words:
             self._words.clear()
         ids_of = self._words.__getitem__
         encoded = [b"".join(map(ids_of, text.split(" "))) for text in texts]

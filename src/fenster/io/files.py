@@ -15,7 +15,7 @@ import sys
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
@@ -187,11 +187,13 @@ def _decompressed(raw: IO[bytes], path: Path) -> Iterator[io.BufferedReader]:
         yield cast(io.BufferedReader, raw)
 
 
-def compressed(data: bytes, path: Path) -> bytes:
-    """What to write into `path`, so that reading it returns `data`."""
+def compressing(stream: IO[bytes], path: Path) -> AbstractContextManager[IO[bytes]]:
+    """What to write into, so that reading `path` gives the same; nothing else is in it, such as times."""
     if compression(path) == ".xz":
-        return lzma.compress(data)
-    return gzip.compress(data, mtime=0) if compression(path) == ".gz" else data
+        return cast(IO[bytes], lzma.LZMAFile(stream, "wb"))
+    if compression(path) == ".gz":
+        return cast(IO[bytes], gzip.GzipFile("", "wb", fileobj=stream, mtime=0))
+    return nullcontext(stream)
 
 
 def check_not_input(output: Path | None, inputs: Iterable[Path | None]) -> None:

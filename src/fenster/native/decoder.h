@@ -49,7 +49,7 @@ class Decoder {
     new_kv_.assign(depth, std::vector<Floats>(targets.size()));
     steps_ = 0;
     for (long level = 0; level < depth; ++level)
-      multiply(network_.decoder[level].cross_kv, states, static_cast<long>(states.size()) / layers_.width,
+      multiply(network_.decoder[level].cross_kv, states.data(), static_cast<long>(states.size()) / layers_.width,
                source_kv_[level], layers_.threads);
     std::vector<Span> read = rows_of(0, whole);
     x_.resize(static_cast<size_t>(rows_in(read) * layers_.width));
@@ -104,7 +104,7 @@ class Decoder {
   void given_layer(long level, const std::vector<Span>& read, const std::vector<Span>& next, const Took& took) {
     const DecoderLayer& weights = network_.decoder[level];
     const long width = layers_.width, rows = rows_in(read), left = rows_in(next);
-    multiply(weights.qkv, layers_.input(weights.attention_norm, x_, rows), rows, qkv_, layers_.threads);
+    multiply(weights.qkv, layers_.input(weights.attention_norm, x_.data(), rows), rows, qkv_, layers_.threads);
     keep_given(level, read);
     owners_.clear();
     for (size_t n = 0; n < next.size(); ++n) owners_.insert(owners_.end(), next[n].end - next[n].begin, n);
@@ -119,14 +119,14 @@ class Decoder {
       see_given(level, n, first, token + 1, token, seen);
       return static_cast<const float*>(&qkv_[read[n].row(token) * 3 * width]);
     });
-    multiply(weights.out, context_, left, y_, layers_.threads);
+    multiply(weights.out, context_.data(), left, y_, layers_.threads);
     new_.resize(static_cast<size_t>(left * width));
     for (size_t n = 0; n < next.size(); ++n)
       std::copy(&x_[0] + read[n].row(next[n].begin) * width, &x_[0] + read[n].row(next[n].end) * width,
                 &new_[0] + next[n].at * width);
     x_.swap(new_);
-    layers_.add(weights.attention_norm, y_, left, x_);
-    multiply(weights.cross_q, layers_.input(weights.cross_norm, x_, left), left, q_, layers_.threads);
+    layers_.add(weights.attention_norm, y_, left, x_.data());
+    multiply(weights.cross_q, layers_.input(weights.cross_norm, x_.data(), left), left, q_, layers_.threads);
     layers_.attention(
         left, 1, keys(), context_,
         [&](long row, long, Seen& seen) {
@@ -143,7 +143,7 @@ class Decoder {
   void new_layer(long level, const std::vector<Line>& lines) {
     const DecoderLayer& weights = network_.decoder[level];
     const long width = layers_.width, rows = static_cast<long>(lines.size());
-    multiply(weights.qkv, layers_.input(weights.attention_norm, x_, rows), rows, qkv_, layers_.threads);
+    multiply(weights.qkv, layers_.input(weights.attention_norm, x_.data(), rows), rows, qkv_, layers_.threads);
     for (long row = 0; row < rows; ++row) {
       const float* kv = &qkv_[row * 3 * width + width];
       std::copy(kv, kv + 2 * width, &new_kv_[level][lines[row].search][lines[row].slots.back() * 2 * width]);
@@ -152,9 +152,9 @@ class Decoder {
       see_line(level, lines[row], branch != 0, seen);
       return static_cast<const float*>(&qkv_[row * 3 * width]);
     });
-    multiply(weights.out, context_, rows, y_, layers_.threads);
-    layers_.add(weights.attention_norm, y_, rows, x_);
-    multiply(weights.cross_q, layers_.input(weights.cross_norm, x_, rows), rows, q_, layers_.threads);
+    multiply(weights.out, context_.data(), rows, y_, layers_.threads);
+    layers_.add(weights.attention_norm, y_, rows, x_.data());
+    multiply(weights.cross_q, layers_.input(weights.cross_norm, x_.data(), rows), rows, q_, layers_.threads);
     layers_.attention(rows, 1, keys(), context_, [&](long row, long, Seen& seen) {
       const Line& line = lines[row];
       see_source(level, line.search, center(line), focus_ ? line.sentence : -1, seen);
@@ -164,9 +164,9 @@ class Decoder {
   }
 
   void after_attention(const DecoderLayer& weights, long rows) {
-    multiply(weights.cross_out, context_, rows, y_, layers_.threads);
-    layers_.add(weights.cross_norm, y_, rows, x_);
-    layers_.feed_forward(weights.up, weights.down, weights.ffn_norm, rows, x_);
+    multiply(weights.cross_out, context_.data(), rows, y_, layers_.threads);
+    layers_.add(weights.cross_norm, y_, rows, x_.data());
+    layers_.feed_forward(weights.up, weights.down, weights.ffn_norm, rows, x_.data());
   }
 
   // Of the given tokens, keys and values that the last one or a later one can see, in this layer.
@@ -244,6 +244,7 @@ class Decoder {
       if (network_.window >= 0 && static_cast<long>(line.slots.size()) > ring) line.slots.erase(line.slots.begin());
       for (std::vector<Floats>& kv : new_kv_) {
         const size_t size = static_cast<size_t>((slot / most_lines_ + 1) * most_lines_ * 2 * layers_.width);
+        if (network_.window >= 0) kv[line.search].reserve(static_cast<size_t>(ring * most_lines_ * 2 * layers_.width));
         if (kv[line.search].size() < size) kv[line.search].resize(size);
       }
     }

@@ -48,7 +48,9 @@ class Encoder {
   void run(const std::vector<Source>& sources, Floats& states, std::vector<Span>& spans) {
     plans_.clear();
     for (const Source& source : sources) plans_.push_back(plan(source));
+    for (size_t n = 0; n < sources.size(); ++n) plans_[n].last_reader = reads_last(sources, n);
     const long levels = network_.encoder_layers;
+    reserve(sources);
     embed(sources);
     for (long level = 0; level < levels; ++level) {
       layer(sources, level);
@@ -66,9 +68,16 @@ class Encoder {
   // `read[level]` on; what is missing is in the memory.
   struct Plan {
     std::vector<long> computed, read;
-    long same = 0;  // tokens at the beginning that are those of the memory
+    long same = 0;             // tokens at the beginning that are those of the memory
+    bool last_reader = false;  // of the memory: no source behind it has the same
     std::vector<EncoderMemory::Level> kept;
   };
+
+  static bool reads_last(const std::vector<Source>& sources, size_t number) {
+    const EncoderMemory* memory = sources[number].memory;
+    return memory && !memory->levels.empty() &&
+           std::none_of(sources.begin() + number + 1, sources.end(), [&](const Source& one) { return one.memory == memory; });
+  }
 
   long before(long token, long layers) const {
     return network_.window < 0 ? 0 : std::max(0L, token - layers * static_cast<long>(network_.window));
@@ -110,6 +119,23 @@ class Encoder {
     return count;
   }
 
+  // Room for the layer with the most rows. Buffers that grew from layer to layer would leave holes in memory.
+  void reserve(const std::vector<Source>& sources) {
+    long most_read = 0, most_computed = 0;
+    for (long level = 0; level < network_.encoder_layers; ++level) {
+      long read = 0, computed = 0;
+      for (size_t n = 0; n < sources.size(); ++n) {
+        read += static_cast<long>(sources[n].tokens) - plans_[n].read[level];
+        computed += static_cast<long>(sources[n].tokens) - plans_[n].computed[level + 1];
+      }
+      most_read = std::max(most_read, read);
+      most_computed = std::max(most_computed, computed);
+    }
+    make_room(x_, most_read * layers_.width);
+    make_room(qkv_, most_read * 3 * layers_.width);
+    make_room(new_, most_computed * layers_.width);
+  }
+
   void embed(const std::vector<Source>& sources) {
     place(sources, 0);
     make_room(x_, rows_ * layers_.width);
@@ -131,8 +157,9 @@ class Encoder {
   // From x_ in spans_, which is what the layer above `level` reads, to new_ in made_, what it computes.
   void layer(const std::vector<Source>& sources, long level) {
     const EncoderLayer& weights = network_.encoder[level];
-    const long width = layers_.width, branches = network_.branches;
-    multiply(weights.qkv, layers_.input(weights.attention_norm, x_, rows_), rows_, qkv_, layers_.threads);
+    const long width = layers_.width;
+    const float* read = layers_.input(weights.attention_norm, x_.data(), rows_);
+    multiply(weights.qkv, read, rows_, qkv_, layers_.threads);
     made_.resize(sources.size());
     owners_.clear();
     for (size_t n = 0; n < sources.size(); ++n) {
@@ -140,8 +167,26 @@ class Encoder {
       owners_.insert(owners_.end(), made_[n].end - made_[n].begin, n);
     }
     const long rows = static_cast<long>(owners_.size());
+    make_room(new_, rows * width);
+    for (size_t n = 0; n < sources.size(); ++n)
+      std::copy(&x_[spans_[n].row(made_[n].begin) * width], &x_[0] + spans_[n].row(made_[n].end) * width,
+                &new_[0] + made_[n].at * width);
+    for (long first = 0; first < rows; first += kChunk) {  // what is between the sub-layers takes room
+      const long count = std::min(kChunk, rows - first);
+      float* to = &new_[first * width];
+      attend(sources, weights, first, count);
+      multiply(weights.out, context_.data(), count, y_, layers_.threads);
+      layers_.add(weights.attention_norm, y_, count, to);
+      layers_.feed_forward(weights.up, weights.down, weights.ffn_norm, count, to);
+    }
+  }
+
+  // Attention of `count` rows of new_ from `first_row` on, into context_.
+  void attend(const std::vector<Source>& sources, const EncoderLayer& weights, long first_row, long count) {
+    const long width = layers_.width, branches = network_.branches;
     const long keys = network_.window < 0 ? rows_ / static_cast<long>(sources.size()) : 2 * network_.window + 1;
-    layers_.attention(rows, branches, keys, context_, [&](long row, long branch, Seen& seen) {
+    layers_.attention(count, branches, keys, context_, [&](long part_row, long branch, Seen& seen) {
+      const long row = first_row + part_row;
       const size_t n = owners_[row];
       const Source& source = sources[n];
       const long token = made_[n].begin + row - made_[n].at;
@@ -159,13 +204,6 @@ class Encoder {
       }
       return static_cast<const float*>(&qkv_[spans_[n].row(token) * 3 * width]);
     });
-    multiply(weights.out, context_, rows, y_, layers_.threads);
-    make_room(new_, rows * width);
-    for (size_t n = 0; n < sources.size(); ++n)
-      std::copy(&x_[spans_[n].row(made_[n].begin) * width], &x_[0] + spans_[n].row(made_[n].end) * width,
-                &new_[0] + made_[n].at * width);
-    layers_.add(weights.attention_norm, y_, rows, new_);
-    layers_.feed_forward(weights.up, weights.down, weights.ffn_norm, rows, new_);
   }
 
   // What the layer above `level` reads: rows of the memory, then those that were computed.
@@ -185,6 +223,7 @@ class Encoder {
       }
       const long begin = std::max(computed, spans_[n].begin);
       std::copy(&new_[0] + made_[n].row(begin) * width, &new_[0] + made_[n].row(made_[n].end) * width, to);
+      if (plans_[n].last_reader) std::exchange(sources[n].memory->levels[level], {});  // what follows it is in `kept`
     }
   }
 

@@ -65,17 +65,17 @@ class Layers {
   }
 
   // What a sub-layer reads: x, or its norm where norms come first.
-  const Floats& input(const Norm& norm, const Floats& x, long rows) {
+  const float* input(const Norm& norm, const float* x, long rows) {
     if (!network.norm_first) return x;
     make_room(normed_, rows * width);
-    by_rows(rows, [&](long row) { norm_(&x[row * width], nullptr, width, norm, &normed_[row * width]); });
-    return normed_;
+    by_rows(rows, [&](long row) { norm_(x + row * width, nullptr, width, norm, &normed_[row * width]); });
+    return normed_.data();
   }
 
   // x becomes what follows a sub-layer that made y of it.
-  void add(const Norm& norm, const Floats& y, long rows, Floats& x) const {
+  void add(const Norm& norm, const Floats& y, long rows, float* x) const {
     by_rows(rows, [&](long row) {
-      float* to = &x[row * width];
+      float* to = x + row * width;
       if (!network.norm_first) return norm_(to, &y[row * width], width, norm, to);
       for (long k = 0; k < width; ++k) to[k] += y[row * width + k];
     });
@@ -87,13 +87,13 @@ class Layers {
   }
 
   // Some rows at a time: what is between the two products is wide.
-  void feed_forward(const Matrix& up, const Matrix& down, const Norm& norm, long rows, Floats& x) {
-    const Floats& from = input(norm, x, rows);
+  void feed_forward(const Matrix& up, const Matrix& down, const Norm& norm, long rows, float* x) {
+    const float* from = input(norm, x, rows);
     make_room(narrow_, rows * width);
     make_room(wide_, std::min(rows, kChunk) * up.columns);
     for (long first = 0; first < rows; first += kChunk) {
       const long count = std::min(kChunk, rows - first);
-      multiply(up, &from[first * width], count, wide_.data(), threads);
+      multiply(up, from + first * width, count, wide_.data(), threads);
       if (!down.is_int8)  // otherwise bytes have no sign
         by_rows(count, [&](long row) {
           for (long k = row * up.columns; k < (row + 1) * up.columns; ++k) wide_[k] = std::max(wide_[k], 0.0f);

@@ -41,9 +41,9 @@ inline void make_room(std::vector<float>& buffer, long size) {
   buffer.resize(static_cast<size_t>(size));
 }
 
-inline void multiply(const Matrix& matrix, const std::vector<float>& x, long rows, std::vector<float>& y, int threads) {
+inline void multiply(const Matrix& matrix, const float* x, long rows, std::vector<float>& y, int threads) {
   make_room(y, rows * matrix.columns);
-  multiply(matrix, x.data(), rows, y.data(), threads);
+  multiply(matrix, x, rows, y.data(), threads);
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ from fenster.document import ParallelDocument
 from fenster.errors import FensterError
 
 CHUNK = 2_000  # sentence pairs
+_CACHED_WORDS = 1 << 18  # by the tokenizer of each process
 EncodedSide = tuple[Ids, Longs]
 EncodedPair = tuple[EncodedSide, EncodedSide]
 NumberedDocument = tuple[int, ParallelDocument]
@@ -112,7 +113,7 @@ def _texts(chunk: list[ParallelDocument]) -> tuple[str, str, list[int], list[str
 
 class _Encoder:
     def __init__(self, model: bytes, augment: AugmentConfig | None, languages: tuple[str, str]) -> None:
-        self._tokenizer = Tokenizer(model)
+        self._tokenizer = Tokenizer(model, _CACHED_WORDS)
         self._versions = 0 if augment is None else augment.versions
         self._augmenter = None if augment is None else Augmenter(augment, languages, self._tokenizer)
 

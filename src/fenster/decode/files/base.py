@@ -83,12 +83,13 @@ class ParsedFile(ABC):
         """What is translated; `register` is that of segments that have none of their own."""
         return [Document("", tuple(_segment(one, register) for one in part)) for part in self.documents]
 
+    def encoded(self, translated: Iterator[Translated]) -> Iterator[bytes]:
+        """The output in pieces, as bytes."""
+        return (piece.encode() if isinstance(piece, str) else piece for piece in self.render(translated))
+
     def rendered(self, translated: Iterator[Translated]) -> bytes:
         """The whole output."""
-        output = bytearray()
-        for piece in self.render(translated):
-            output += piece.encode() if isinstance(piece, str) else piece
-        return bytes(output)
+        return b"".join(self.encoded(translated))
 
     @property
     def segments(self) -> list[FileSegment]:

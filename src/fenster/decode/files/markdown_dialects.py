@@ -10,7 +10,7 @@ _LATER_PARAGRAPH = re.compile(r"(?<=\n)( {3}) (?=\S)")
 _FENCE = re.compile(r"^[ \t]*:::.*$", re.MULTILINE)
 _ADMONITION = re.compile(r"^([ \t]*)((?:!!!|\?\?\?)\+?[ \t].*)$", re.MULTILINE)  # of MkDocs
 _DEFINITION = re.compile(r"(\S\n(?:[ \t]*\n)? {0,3}):(?=[ \t]+\S)")
-_ALERT_TITLE = re.compile(r"^((?:[ \t]*>[ \t]?)+)(\[![A-Za-z]+\][-+]?)(?=[ \t]+\S)", re.MULTILINE)
+_ALERT_TITLE = re.compile(r"^((?:[ \t]*>)+[ \t]?)(\[![A-Za-z]+\][-+]?)(?=[ \t]+\S)", re.MULTILINE)
 _TEMPLATE_LINE = re.compile(  # of Hugo, Jekyll and kramdown
     r"^[ \t>]*(?:\{\{[<%](?:(?!\}\}).)*\}\}|\{%(?:(?!%\}).)*%\}|\{:[^{}\n]*\})[ \t]*$", re.MULTILINE
 )

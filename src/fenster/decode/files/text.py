@@ -11,7 +11,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TypeVar
 
 from fenster.data.sentence_split import sentences
@@ -29,7 +29,7 @@ _PROTECTED = SpanFinder()
 _MOST_LINES = 200  # of a paragraph
 _NARROWEST, _WIDEST = 40, 120  # characters of the lines of a paragraph that was wrapped
 _PLAIN = ("", "")  # the layout of a line that is all text; one object for all of them, since there are many
-_BLANK = (("",),)  # the runs of a blank line, likewise
+_BLANK = ("",)  # the segments of a blank line, likewise
 
 EndedLine = tuple[tuple[int, str], str]
 """((number, text), end) of a line."""
@@ -37,17 +37,15 @@ EndedLine = tuple[tuple[int, str], str]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the input: layout and runs of sentences in turn, layout first and last."""
+    """A line of the input: layout and sentences in turn, layout first and last."""
 
     number: int
     layout: tuple[str, ...]
-    runs: tuple[tuple[str, ...], ...]
-    """The sentences between two pieces of layout; a blank line has one empty segment."""
+    segments: tuple[str, ...]
+    """Sentences; a blank line has one empty segment."""
     end: str = "\n"
-
-    @property
-    def segments(self) -> tuple[str, ...]:
-        return tuple(sentence for run in self.runs for sentence in run)
+    sizes: tuple[int, ...] = ()
+    """How many of the segments stand between two pieces of layout, if there are more than two pieces."""
 
     @property
     def is_blank(self) -> bool:
@@ -55,8 +53,8 @@ class Line:
 
     def render(self, translated: Iterator[Translated]) -> str:
         parts = [self.layout[0]]
-        for run, layout in zip(self.runs, self.layout[1:], strict=True):
-            parts += [" ".join(next(translated).text for _ in run), layout]
+        for size, layout in zip(self.sizes or (len(self.segments),), self.layout[1:], strict=True):
+            parts += [" ".join(next(translated).text for _ in range(size)), layout]
         return "".join(parts) + self.end
 
 
@@ -193,7 +191,7 @@ def split_lines(source: FileSource, options: FileOptions) -> list[list[Line]]:
     lines = []
     for (number, text), end in zip(source.lines(), source.line_ends(), strict=True):
         if options.one_sentence_per_line:
-            lines.append(Line(number, _PLAIN, ((normalise(text),),), end))
+            lines.append(Line(number, _PLAIN, (normalise(text),), end))
         else:
             lines.append(_with_layout(number, text, end, options.language))
     return _documents(lines) if options.documents else [lines]
@@ -213,8 +211,10 @@ def _with_layout(number: int, text: str, end: str, language: str) -> Line:
     layout = (before, *columns[1::2], rest[len(inner) :])
     if layout == _PLAIN:
         layout = _PLAIN
-    runs = tuple(tuple(sentences(column, language)) or ("",) for column in columns[::2])
-    return Line(number, layout, runs, end)
+    runs = [tuple(sentences(column, language)) or _BLANK for column in columns[::2]]
+    if len(runs) == 1:
+        return Line(number, layout, runs[0], end)
+    return Line(number, layout, tuple(chain.from_iterable(runs)), end, tuple(map(len, runs)))
 
 
 def _documents(lines: list[AnyLine]) -> list[list[AnyLine]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import tempfile
 from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -21,7 +23,7 @@ from fenster.decode.resume import Journal, stamp
 from fenster.decode.translator import Translator
 from fenster.document import Document
 from fenster.errors import FensterError, counted, first_of, writing
-from fenster.io.files import FileSource, atomic_path, check_not_input, compressed
+from fenster.io.files import FileSource, atomic_path, check_not_input, compressing
 from fenster.io.machine import release_memory
 from fenster.io.progress import bar, report
 from fenster.language.characters import INVISIBLE
@@ -109,11 +111,14 @@ def translate_parsed(
                     _print(piece)
             summary.remarks = _remarks(file, reused)
             return summary
-        data = compressed(file.rendered(summarised), output)
-        segments.close()
-        summary.remarks = _remarks(file, reused)
-        with atomic_path(output) as temporary:
-            temporary.write_bytes(data)
+        # The output waits in a file without a name: it needs no memory, and a kill leaves nothing of it.
+        with writing(output), tempfile.TemporaryFile(dir=output.parent if ordinary else None) as pieces:
+            pieces.writelines(file.encoded(summarised))
+            segments.close()
+            summary.remarks = _remarks(file, reused)
+            pieces.seek(0)
+            with atomic_path(output) as temporary, temporary.open("wb") as raw, compressing(raw, output) as stream:
+                shutil.copyfileobj(pieces, stream)
         journal.remove()
     summary.output = output if ordinary else None
     return summary

@@ -62,7 +62,7 @@ class CompiledSearcher(Searcher):
                 library.fenster_search_numbers(handle, ctypes.byref(numbers)),
                 library.fenster_search_scores(handle, ctypes.byref(scores)),
             )
-            return _read(_array(numbers, ctypes.c_int32, counts[0]), _array(scores, ctypes.c_double, counts[1]))
+            return _read(_array(numbers, np.int32, counts[0]), _array(scores, np.float64, counts[1]))
 
     @contextmanager
     def _begun(self, requests: Sequence[SearchRequest], lines: int, shares: int) -> Iterator[ctypes.c_void_p]:
@@ -194,22 +194,24 @@ class _Steps:
         self._lines = len(parents)
 
 
-def _array(address: ctypes.c_void_p, kind: type, count: int) -> NDArray[Any]:
-    """What the library has written, which is read before the search is freed."""
-    if not count:
-        return np.zeros(0, dtype=kind)
-    return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(kind)), (count,))
+def _array(address: ctypes.c_void_p, kind: type[np.generic], count: int) -> NDArray[Any]:
+    """A copy of what the library has written. (`np.ctypeslib.as_array` would keep a type for each count for ever.)"""
+    return np.frombuffer(ctypes.string_at(address, count * np.dtype(kind).itemsize) if count else b"", dtype=kind)
 
 
 def _read(numbers: NDArray[np.int32], scores: NDArray[np.float64]) -> list[list[Hypothesis]]:
     """The hypotheses of each search, as native/search.cpp writes them."""
-    values, pairs = iter(numbers.tolist()), iter(scores.tolist())
+    values, pairs = numbers.tolist(), iter(scores.tolist())
     results: list[list[Hypothesis]] = []
-    for count in values:
+    at = 0
+    while at < len(values):
+        count, at = values[at], at + 1
         results.append([])
         for _ in range(count):
-            length = next(values)
-            ids, forced = (tuple(next(values) for _ in range(length)) for _ in range(2))
+            # Tuples of slices: those of generators are resized, of which Python keeps thousands that were freed.
+            begin, middle = at + 1, at + 1 + values[at]
+            at = middle + values[at]
+            ids, forced = tuple(values[begin:middle]), values[middle:at]
             logprob, score = next(pairs), next(pairs)
             results[-1].append(Hypothesis(ids, score, logprob, tuple(sorted({*forced} - {-1}))))
     return results
