@@ -10,6 +10,8 @@ from pathlib import Path
 from fenster.errors import FensterError
 
 _GROUPS = Path("/sys/fs/cgroup")
+_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1  # of malloc.h
+_LARGE, _KEPT = 1 << 19, 1 << 23  # bytes
 _GPU_FILES = ("nvidiactl", "nvidia0", "nvmap", "kfd", "dxg")  # under /dev: NVIDIA's, Jetson's, AMD's, WSL's
 
 
@@ -42,6 +44,15 @@ def _quota(groups: Path) -> int | None:
         return -(-int(quota) // int(period)) if int(quota) > 0 else None
     except (OSError, ValueError):  # "max", or no control groups here
         return None
+
+
+def keep_little_memory() -> None:
+    """From now on, give large pieces of memory back to the system as soon as they are freed: glibc would keep more
+    and more of them, in between smaller ones that stay."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
+    if mallopt is not None:
+        mallopt(_MMAP_THRESHOLD, _LARGE)
+        mallopt(_TRIM_THRESHOLD, _KEPT)  # it would be small from here, and searches would be slower
 
 
 def release_memory() -> None:

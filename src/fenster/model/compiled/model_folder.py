@@ -12,7 +12,7 @@ from safetensors import SafetensorError, safe_open
 
 from fenster.data.tokenizer import Tokenizer
 from fenster.errors import InputError
-from fenster.io.machine import release_memory
+from fenster.io.machine import keep_little_memory, release_memory
 from fenster.io.model_json import MODEL_JSON
 from fenster.language.lexicon import Lexicon
 from fenster.model.compiled.network import CompiledNetwork
@@ -47,6 +47,7 @@ class CompiledModel:
 
 def load_compiled(folder: Path, description: Description | None = None, int8: bool | None = None) -> CompiledModel:
     """The model with its tokenizer, computing in 8 bits or not; None: if it is stored so."""
+    keep_little_memory()
     description = description or read_description(folder)
     tokenizer = read_tokenizer(folder, description)
     int8 = description.bits == 8 if int8 is None else int8
